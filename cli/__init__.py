@@ -1,0 +1,1 @@
+"""The two commands, `sexpc` and `sexpgpu-run`."""

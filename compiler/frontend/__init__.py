@@ -1,0 +1,1 @@
+"""Text to StableHLO: reader, evaluator, static shapes, operations, and the forms an experiment is made of."""

@@ -1,0 +1,6 @@
+"""Codes of the DATA family."""
+
+from sexpgpu.diagnostics.codes.code import Code
+
+TABLE: tuple[Code, ...] = (
+)

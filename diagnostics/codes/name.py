@@ -1,0 +1,6 @@
+"""Codes of the NAME family."""
+
+from sexpgpu.diagnostics.codes.code import Code
+
+TABLE: tuple[Code, ...] = (
+)

@@ -1,0 +1,52 @@
+"""Places in source text: a file and a half-open range of it, lines and columns from 1, columns in code points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`line`:`column` up to, not including, `end_line`:`end_column` of `file` (its name as the user gave it).
+
+    Lines and columns count from 1; a tab is one column.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def to(self, other: Span) -> Span:
+        """The span from the start of this one to the end of `other` (same file)."""
+        return Span(self.file, self.line, self.column, other.end_line, other.end_column)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """The text of one source file, by the name it is shown with."""
+
+    name: str
+    text: str
+
+    def lines(self) -> list[str]:
+        """The lines without their ends; only `\\n` (with an optional `\\r` before it) ends a line."""
+        return [line[:-1] if line.endswith("\r") else line for line in self.text.split("\n")]
+
+
+class SourceMap:
+    """The files read so far, so that a renderer can quote them."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, SourceFile] = {}
+
+    def add(self, file: SourceFile) -> SourceFile:
+        self._files[file.name] = file
+        return file
+
+    def get(self, name: str) -> SourceFile | None:
+        return self._files.get(name)

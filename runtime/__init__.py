@@ -1,0 +1,1 @@
+"""What runs an artifact: session, training loop, checkpoints and the run folder. Never imports the compiler."""
