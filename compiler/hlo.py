@@ -1,0 +1,394 @@
+"""A small typed layer over StableHLO: one function an operation, result types computed here.
+
+The MLIR wheel has no Python module for the StableHLO dialect, so operations are made by name. Every function takes
+`ir.Value`s of ranked, static tensor types, inserts at the current insertion point with the current location (both are
+the caller's `with` blocks), and returns the result. Operands must already agree in shape and element type: the
+frontend has checked the user's programs, and passes work on valid IR; what is asserted here is our own mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from iree.compiler import ir
+
+Dims = Sequence[int]
+
+
+# -- types and attributes ---------------------------------------------------------------------------------------------
+
+def type_of(value: ir.Value) -> ir.RankedTensorType:
+    return ir.RankedTensorType(value.type)
+
+
+def shape_of(value: ir.Value) -> tuple[int, ...]:
+    return tuple(type_of(value).shape)
+
+
+def element_type(value: ir.Value) -> ir.Type:
+    return type_of(value).element_type
+
+
+def tensor_type(shape: Dims, element: ir.Type | str) -> ir.RankedTensorType:
+    """`element` is a type, or its text (`"f32"`, `"i64"`, `"ui8"`, `"i1"`)."""
+    return ir.RankedTensorType.get(list(shape), ir.Type.parse(element) if isinstance(element, str) else element)
+
+
+def i64_array(values: Dims) -> ir.Attribute:
+    return ir.DenseI64ArrayAttr.get([int(v) for v in values])
+
+
+def i64(value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def make(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
+         attributes: dict[str, ir.Attribute] | None = None, regions: int = 0) -> ir.Operation:
+    """Any operation by name, verified when its module is."""
+    return ir.Operation.create(name, results=list(results), operands=list(operands), attributes=attributes or {},
+                               regions=regions)
+
+
+# -- constants --------------------------------------------------------------------------------------------------------
+
+def splat(number: int | float | bool, shape: Dims, element: ir.Type | str) -> ir.Value:
+    """A constant tensor with one number everywhere; signed and unsigned integers wrap to the width."""
+    type_ = tensor_type(shape, element)
+    kind = type_.element_type
+    if isinstance(kind, ir.IntegerType):
+        bits = kind.width
+        number = int(number) & ((1 << bits) - 1)
+        if bits > 1 and not kind.is_unsigned and number >= 1 << (bits - 1):
+            number -= 1 << bits
+        text = ("true" if number else "false") if bits == 1 else str(number)
+    else:
+        text = _float_text(float(number), kind)
+    return make("stablehlo.constant", [type_], [],
+                {"value": ir.Attribute.parse(f"dense<{text}> : {type_}")}).result
+
+
+def _float_text(number: float, kind: ir.Type) -> str:
+    """Infinities and NaN have only a bit-pattern spelling in MLIR; the rest is the shortest that reads back."""
+    if np.isfinite(number):
+        text = repr(number)
+        return text if "." in text or "e" not in text else text.replace("e", ".0e")
+    bits = {"f64": (16, np.float64), "f32": (8, np.float32), "f16": (4, np.float16)}
+    name = str(kind)
+    if name == "bf16":
+        return f"0x{int(np.float32(number).view(np.uint32)) >> 16:04X}"
+    digits, type_ = bits[name]
+    return f"0x{int(type_(number).view(f'uint{digits * 4}')):0{digits}X}"
+
+
+def constant(array: np.ndarray, element: ir.Type | str) -> ir.Value:
+    """A small constant tensor. Not for weights: those are made by `init`."""
+    array = np.asarray(array)
+    type_ = tensor_type(array.shape, element)
+    if array.size == 1:
+        return splat(array.reshape(()).item(), array.shape, type_.element_type)
+    text = _nested(array, type_.element_type)
+    return make("stablehlo.constant", [type_], [],
+                {"value": ir.Attribute.parse(f"dense<{text}> : {type_}")}).result
+
+
+def _nested(array: np.ndarray, kind: ir.Type) -> str:
+    if array.ndim:
+        return "[" + ", ".join(_nested(a, kind) for a in array) + "]"
+    if isinstance(kind, ir.IntegerType):
+        return ("true" if array else "false") if kind.width == 1 else str(int(array))
+    return _float_text(float(array), kind)
+
+
+def zeros_like(value: ir.Value) -> ir.Value:
+    return splat(0, shape_of(value), element_type(value))
+
+
+def iota(shape: Dims, dim: int, element: ir.Type | str) -> ir.Value:
+    return make("stablehlo.iota", [tensor_type(shape, element)], [], {"iota_dimension": i64(dim)}).result
+
+
+# -- elementwise ------------------------------------------------------------------------------------------------------
+
+def _unary(name: str, x: ir.Value) -> ir.Value:
+    return make(f"stablehlo.{name}", [x.type], [x]).result
+
+
+def _binary(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    assert x.type == y.type, f"{name}: {x.type} and {y.type}"
+    return make(f"stablehlo.{name}", [x.type], [x, y]).result
+
+
+negate = partial(_unary, "negate")
+abs_ = partial(_unary, "abs")
+sign = partial(_unary, "sign")
+exponential = partial(_unary, "exponential")
+exponential_minus_one = partial(_unary, "exponential_minus_one")
+log = partial(_unary, "log")
+log_plus_one = partial(_unary, "log_plus_one")
+sqrt = partial(_unary, "sqrt")
+rsqrt = partial(_unary, "rsqrt")
+cbrt = partial(_unary, "cbrt")
+floor = partial(_unary, "floor")
+ceil = partial(_unary, "ceil")
+round_nearest_even = partial(_unary, "round_nearest_even")
+sine = partial(_unary, "sine")
+cosine = partial(_unary, "cosine")
+tan = partial(_unary, "tan")
+tanh = partial(_unary, "tanh")
+logistic = partial(_unary, "logistic")
+not_ = partial(_unary, "not")
+optimization_barrier = partial(_unary, "optimization_barrier")
+
+add = partial(_binary, "add")
+subtract = partial(_binary, "subtract")
+multiply = partial(_binary, "multiply")
+divide = partial(_binary, "divide")
+remainder = partial(_binary, "remainder")
+power = partial(_binary, "power")
+maximum = partial(_binary, "maximum")
+minimum = partial(_binary, "minimum")
+atan2 = partial(_binary, "atan2")
+and_ = partial(_binary, "and")
+or_ = partial(_binary, "or")
+xor = partial(_binary, "xor")
+shift_left = partial(_binary, "shift_left")
+shift_right_logical = partial(_binary, "shift_right_logical")
+shift_right_arithmetic = partial(_binary, "shift_right_arithmetic")
+
+
+def erf(x: ir.Value) -> ir.Value:
+    return make("chlo.erf", [x.type], [x]).result
+
+
+def is_finite(x: ir.Value) -> ir.Value:
+    return make("stablehlo.is_finite", [tensor_type(shape_of(x), "i1")], [x]).result
+
+
+def compare(direction: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    """`direction` is EQ, NE, LT, LE, GT or GE; the comparison type follows from the element type."""
+    assert x.type == y.type
+    kind = element_type(x)
+    if isinstance(kind, ir.IntegerType):
+        compare_type = "UNSIGNED" if kind.is_unsigned or kind.width == 1 else "SIGNED"
+    else:
+        compare_type = "FLOAT"
+    return make("stablehlo.compare", [tensor_type(shape_of(x), "i1")], [x, y], {
+        "comparison_direction": ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>"),
+        "compare_type": ir.Attribute.parse(f"#stablehlo<comparison_type {compare_type}>"),
+    }).result
+
+
+def select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:
+    """`condition` has the shape of the branches, or is a scalar."""
+    assert on_true.type == on_false.type
+    return make("stablehlo.select", [on_true.type], [condition, on_true, on_false]).result
+
+
+def convert(x: ir.Value, element: ir.Type | str) -> ir.Value:
+    type_ = tensor_type(shape_of(x), element)
+    return x if type_ == x.type else make("stablehlo.convert", [type_], [x]).result
+
+
+def bitcast_convert(x: ir.Value, shape: Dims, element: ir.Type | str) -> ir.Value:
+    return make("stablehlo.bitcast_convert", [tensor_type(shape, element)], [x]).result
+
+
+# -- shape ------------------------------------------------------------------------------------------------------------
+
+def reshape(x: ir.Value, shape: Dims) -> ir.Value:
+    if tuple(shape) == shape_of(x):
+        return x
+    return make("stablehlo.reshape", [tensor_type(shape, element_type(x))], [x]).result
+
+
+def transpose(x: ir.Value, permutation: Dims) -> ir.Value:
+    if list(permutation) == list(range(len(permutation))):
+        return x
+    shape = [shape_of(x)[p] for p in permutation]
+    return make("stablehlo.transpose", [tensor_type(shape, element_type(x))], [x],
+                {"permutation": i64_array(permutation)}).result
+
+
+def broadcast_in_dim(x: ir.Value, shape: Dims, dims: Dims) -> ir.Value:
+    """Axis i of `x` becomes axis `dims[i]`; axes of size 1 stretch."""
+    if tuple(shape) == shape_of(x) and list(dims) == list(range(len(shape))):
+        return x
+    return make("stablehlo.broadcast_in_dim", [tensor_type(shape, element_type(x))], [x],
+                {"broadcast_dimensions": i64_array(dims)}).result
+
+
+def broadcast_scalar(x: ir.Value, shape: Dims) -> ir.Value:
+    return broadcast_in_dim(x, shape, [])
+
+
+def concatenate(xs: Sequence[ir.Value], dim: int) -> ir.Value:
+    shape = list(shape_of(xs[0]))
+    shape[dim] = sum(shape_of(x)[dim] for x in xs)
+    return make("stablehlo.concatenate", [tensor_type(shape, element_type(xs[0]))], list(xs),
+                {"dimension": i64(dim)}).result
+
+
+def slice_(x: ir.Value, starts: Dims, limits: Dims, strides: Dims | None = None) -> ir.Value:
+    steps = list(strides) if strides is not None else [1] * len(starts)
+    shape = [-(-(b - a) // s) for a, b, s in zip(starts, limits, steps, strict=True)]
+    return make("stablehlo.slice", [tensor_type(shape, element_type(x))], [x], {
+        "start_indices": i64_array(starts), "limit_indices": i64_array(limits), "strides": i64_array(steps),
+    }).result
+
+
+def pad(x: ir.Value, value: ir.Value, low: Dims, high: Dims, interior: Dims | None = None) -> ir.Value:
+    """`value` is a scalar tensor; negative low and high crop."""
+    inner = list(interior) if interior is not None else [0] * len(low)
+    shape = [lo + n + max(n - 1, 0) * i + hi for n, lo, hi, i in zip(shape_of(x), low, high, inner, strict=True)]
+    return make("stablehlo.pad", [tensor_type(shape, element_type(x))], [x, value], {
+        "edge_padding_low": i64_array(low), "edge_padding_high": i64_array(high), "interior_padding": i64_array(inner),
+    }).result
+
+
+def reverse(x: ir.Value, dims: Dims) -> ir.Value:
+    return make("stablehlo.reverse", [x.type], [x], {"dimensions": i64_array(dims)}).result
+
+
+def dynamic_slice(x: ir.Value, starts: Sequence[ir.Value], sizes: Dims) -> ir.Value:
+    return make("stablehlo.dynamic_slice", [tensor_type(sizes, element_type(x))], [x, *starts],
+                {"slice_sizes": i64_array(sizes)}).result
+
+
+def dynamic_update_slice(x: ir.Value, update: ir.Value, starts: Sequence[ir.Value]) -> ir.Value:
+    return make("stablehlo.dynamic_update_slice", [x.type], [x, update, *starts]).result
+
+
+# -- contraction and reduction ----------------------------------------------------------------------------------------
+
+def dot_general(a: ir.Value, b: ir.Value, *, contract: tuple[Dims, Dims], batch: tuple[Dims, Dims] = ((), ()),
+                element: ir.Type | str | None = None) -> ir.Value:
+    """Result axes: the batch axes, then what is left of `a`, then what is left of `b`."""
+    sa, sb = shape_of(a), shape_of(b)
+    shape = [sa[i] for i in batch[0]]
+    shape += [n for i, n in enumerate(sa) if i not in batch[0] and i not in contract[0]]
+    shape += [n for i, n in enumerate(sb) if i not in batch[1] and i not in contract[1]]
+    numbers = (f"#stablehlo.dot<lhs_batching_dimensions = {list(batch[0])}, "
+               f"rhs_batching_dimensions = {list(batch[1])}, lhs_contracting_dimensions = {list(contract[0])}, "
+               f"rhs_contracting_dimensions = {list(contract[1])}>")
+    return make("stablehlo.dot_general", [tensor_type(shape, element if element is not None else element_type(a))],
+                [a, b], {"dot_dimension_numbers": ir.Attribute.parse(numbers)}).result
+
+
+def block(region: ir.Region, types: Sequence[ir.Type]) -> ir.Block:
+    return ir.Block.create_at_start(region, list(types), [ir.Location.current] * len(types))
+
+
+def return_(values: Sequence[ir.Value]) -> None:
+    make("stablehlo.return", [], list(values))
+
+
+#: The identity of each reduction a kind stands for, as a number of the element type.
+def identity(kind: str, element: ir.Type) -> int | float | bool:
+    if kind in ("add", "or", "xor"):
+        return 0
+    if kind == "multiply":
+        return 1
+    if kind == "and":
+        return -1 if not (isinstance(element, ir.IntegerType) and element.width == 1) else True
+    assert kind in ("maximum", "minimum"), kind
+    low = kind == "maximum"
+    if not isinstance(element, ir.IntegerType):
+        return float("-inf") if low else float("inf")
+    bits = element.width
+    if bits == 1:
+        return not low
+    if element.is_unsigned:
+        return 0 if low else (1 << bits) - 1
+    return -(1 << (bits - 1)) if low else (1 << (bits - 1)) - 1
+
+
+def reduce(x: ir.Value, dims: Dims, kind: str) -> ir.Value:
+    """`kind` is the StableHLO operation that combines: add, multiply, maximum, minimum, and, or, xor."""
+    element = element_type(x)
+    scalar = tensor_type([], element)
+    start = splat(identity(kind, element), [], element)
+    shape = [n for i, n in enumerate(shape_of(x)) if i not in dims]
+    op = make("stablehlo.reduce", [tensor_type(shape, element)], [x, start], {"dimensions": i64_array(dims)}, regions=1)
+    body = block(op.regions[0], [scalar, scalar])
+    with ir.InsertionPoint(body):
+        return_([make(f"stablehlo.{kind}", [scalar], list(body.arguments)).result])
+    return op.result
+
+
+def reduce_many(xs: Sequence[ir.Value], starts: Sequence[ir.Value], dims: Dims,
+                combine: Callable[[Sequence[ir.Value], Sequence[ir.Value]], Sequence[ir.Value]]) -> list[ir.Value]:
+    """A reduction of several tensors at once; `combine(left, right)` gets and gives scalars (argmax and the like)."""
+    scalars = [tensor_type([], element_type(x)) for x in xs]
+    shape = [n for i, n in enumerate(shape_of(xs[0])) if i not in dims]
+    results = [tensor_type(shape, element_type(x)) for x in xs]
+    op = make("stablehlo.reduce", results, [*xs, *starts], {"dimensions": i64_array(dims)}, regions=1)
+    body = block(op.regions[0], [*scalars, *scalars])
+    with ir.InsertionPoint(body):
+        n = len(xs)
+        args = list(body.arguments)
+        return_(list(combine(args[:n], args[n:])))
+    return list(op.results)
+
+
+# -- indexing ---------------------------------------------------------------------------------------------------------
+
+def gather(x: ir.Value, indices: ir.Value, *, offset_dims: Dims, collapsed: Dims, index_map: Dims, index_dim: int,
+           sizes: Dims, shape: Dims, batching: tuple[Dims, Dims] = ((), ())) -> ir.Value:
+    """StableHLO's gather; `shape` is the result's. Indices must be in range (they are clamped)."""
+    numbers = (f"#stablehlo.gather<offset_dims = {list(offset_dims)}, collapsed_slice_dims = {list(collapsed)}, "
+               f"operand_batching_dims = {list(batching[0])}, start_indices_batching_dims = {list(batching[1])}, "
+               f"start_index_map = {list(index_map)}, index_vector_dim = {index_dim}>")
+    return make("stablehlo.gather", [tensor_type(shape, element_type(x))], [x, indices], {
+        "dimension_numbers": ir.Attribute.parse(numbers), "slice_sizes": i64_array(sizes),
+    }).result
+
+
+def scatter(x: ir.Value, indices: ir.Value, updates: ir.Value, *, window_dims: Dims, inserted: Dims, index_map: Dims,
+            index_dim: int, kind: str = "add", batching: tuple[Dims, Dims] = ((), ())) -> ir.Value:
+    """StableHLO's scatter with one combining operation (`"set"` replaces); repeated indices are allowed."""
+    numbers = (f"#stablehlo.scatter<update_window_dims = {list(window_dims)}, inserted_window_dims = {list(inserted)}, "
+               f"input_batching_dims = {list(batching[0])}, scatter_indices_batching_dims = {list(batching[1])}, "
+               f"scatter_dims_to_operand_dims = {list(index_map)}, index_vector_dim = {index_dim}>")
+    op = make("stablehlo.scatter", [x.type], [x, indices, updates], {
+        "scatter_dimension_numbers": ir.Attribute.parse(numbers),
+        "unique_indices": ir.BoolAttr.get(False), "indices_are_sorted": ir.BoolAttr.get(False),
+    }, regions=1)
+    scalar = tensor_type([], element_type(x))
+    body = block(op.regions[0], [scalar, scalar])
+    with ir.InsertionPoint(body):
+        old, new = body.arguments
+        return_([new if kind == "set" else make(f"stablehlo.{kind}", [scalar], [old, new]).result])
+    return op.result
+
+
+# -- random bits ------------------------------------------------------------------------------------------------------
+
+def rng_bits(state: ir.Value, shape: Dims, element: str = "ui32") -> ir.Value:
+    """Threefry bits: `state` is `tensor<2xui64>` (key, counter). The advanced state is dropped: keys are per site."""
+    op = make("stablehlo.rng_bit_generator", [state.type, tensor_type(shape, element)], [state],
+              {"rng_algorithm": ir.Attribute.parse("#stablehlo<rng_algorithm THREE_FRY>")})
+    return op.results[1]
+
+
+# -- markers ----------------------------------------------------------------------------------------------------------
+
+def marker(kind: str, operands: Sequence[ir.Value], results: Sequence[ir.Type],
+           config: dict[str, ir.Attribute] | None = None, called: Sequence[str] = ()) -> ir.Operation:
+    """What the language adds to StableHLO: a side-effecting `custom_call @sexp.<kind>` with a dictionary of facts."""
+    return make("stablehlo.custom_call", results, operands, {
+        "call_target_name": ir.StringAttr.get(f"sexp.{kind}"),
+        "has_side_effect": ir.BoolAttr.get(True),
+        "api_version": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+        "backend_config": ir.DictAttr.get(config or {}),
+        "called_computations": ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in called]),
+    })
+
+
+def marker_kind(op: ir.Operation | ir.OpView) -> str | None:
+    """`"param"` for a `custom_call @sexp.param`; None for any other operation."""
+    if op.operation.name != "stablehlo.custom_call":
+        return None
+    target = ir.StringAttr(op.attributes["call_target_name"]).value
+    return target[5:] if target.startswith("sexp.") else None
