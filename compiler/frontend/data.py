@@ -1,0 +1,62 @@
+"""What the reader makes of text: data, each with its span.
+
+A datum is an `Atom` (number, string, keyword, symbol, boolean, nothing) or a `Form` (a bracketed sequence). `'x`,
+`` `x ``, `,x` and `,@x` are read as the forms `(quote x)`, `(quasiquote x)`, `(unquote x)`, `(unquote-splicing x)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sexpgpu.diagnostics import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name. Equal by name: the place is the datum's."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """`:name`; `name` is without the colon."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f":{self.name}"
+
+
+Literal: TypeAlias = "int | float | str | bool | None | Keyword | Symbol"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    value: Literal
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`bracket` is `"("` for a call or special form, `"["` for a vector."""
+
+    items: tuple[Datum, ...]
+    span: Span
+    bracket: str = "("
+
+    @property
+    def head(self) -> str | None:
+        """The name a `(name …)` form begins with."""
+        if self.bracket == "(" and self.items:
+            first = self.items[0]
+            if isinstance(first, Atom) and isinstance(first.value, Symbol):
+                return first.value.name
+        return None
+
+
+Datum: TypeAlias = "Atom | Form"

@@ -1,0 +1,91 @@
+"""Lambda lists: `x y &optional (z 1) &key (axis nil) keep &rest xs`, for built-ins and the user's functions alike.
+
+Only the shape of the list is here; defaults of a user's function are data to evaluate at the call, defaults of a
+built-in are values. Binding is the evaluator's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`default` is a value for a built-in and a `Datum` for a user's function; meaningless for a required one."""
+
+    name: str
+    default: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaList:
+    required: tuple[Parameter, ...] = ()
+    optional: tuple[Parameter, ...] = ()
+    key: tuple[Parameter, ...] = ()
+    rest: Parameter | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All parameters in the order a built-in's Python function takes them: required, optional, key, rest."""
+        rest = (self.rest.name,) if self.rest else ()
+        return tuple(p.name for p in (*self.required, *self.optional, *self.key)) + rest
+
+    def accepts(self, count: int) -> bool:
+        """Whether `count` positional arguments fit."""
+        most = len(self.required) + len(self.optional)
+        return len(self.required) <= count and (self.rest is not None or count <= most)
+
+    def __str__(self) -> str:
+        def shown(parameter: Parameter) -> str:
+            default = parameter.default
+            if default is None:
+                return parameter.name
+            text = str(default).lower() if isinstance(default, bool) else str(default)
+            return f"({parameter.name} {text})"
+
+        parts = [p.name for p in self.required]
+        if self.optional:
+            parts += ["&optional", *map(shown, self.optional)]
+        if self.key:
+            parts += ["&key", *map(shown, self.key)]
+        if self.rest:
+            parts += ["&rest", self.rest.name]
+        return " ".join(parts)
+
+
+def parse_signature(text: str) -> LambdaList:
+    """The lambda list of a built-in, from the table's text. Defaults are numbers, `true`, `false`, `nil`, keywords
+    (as their text with the colon) or bare words."""
+    section, groups = "required", {"required": [], "optional": [], "key": [], "rest": []}
+    for word in _words(text):
+        if word.startswith("&"):
+            section = word[1:]
+            assert section in groups, text
+        elif word.startswith("("):
+            name, default = word[1:-1].split(None, 1)
+            groups[section].append(Parameter(name, _default(default)))
+        else:
+            groups[section].append(Parameter(word))
+    assert len(groups["rest"]) <= 1, text
+    return LambdaList(tuple(groups["required"]), tuple(groups["optional"]), tuple(groups["key"]),
+                      groups["rest"][0] if groups["rest"] else None)
+
+
+def _words(text: str) -> list[str]:
+    words, rest = [], text.strip()
+    while rest:
+        end = rest.index(")") + 1 if rest.startswith("(") else len(rest.split(None, 1)[0])
+        words.append(rest[:end])
+        rest = rest[end:].strip()
+    return words
+
+
+def _default(text: str) -> object:
+    if text in ("true", "false", "nil"):
+        return {"true": True, "false": False, "nil": None}[text]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

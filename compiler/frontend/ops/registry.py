@@ -1,0 +1,67 @@
+"""The table of built-in functions: how an entry is written, and what its function is given.
+
+An entry is one Python function under `@op`: it checks its arguments (shape and dtype rules, with diagnostics) and
+stages the result through `compiler.hlo`. The evaluator binds arguments to the lambda list, makes a `Call`, sets the
+MLIR location and insertion point, and calls it. Poisoned arguments never reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
+
+from sexpgpu.compiler.frontend.lambda_list import LambdaList, parse_signature
+from sexpgpu.diagnostics import Fix, Label, Span
+
+
+class Failed(Exception):
+    """Raised by `Call.fail` after the diagnostic was recorded; the evaluator turns the call into poison."""
+
+
+class Call(Protocol):
+    """One call of a built-in: where it stands and how it speaks to the user."""
+
+    op: Op
+    span: Span
+
+    def where(self, parameter: str, index: int | None = None) -> Span:
+        """The argument's own span (`index`: of an element of a `&rest` parameter); the call's when it was defaulted."""
+
+    def fail(self, code: str, message: str, *, at: Span | None = None, label: str = "",
+             secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None) -> NoReturn:
+        """Record an error (primary span `at`, the call's by default) and end this call."""
+
+    def apply(self, function: object, *args: object) -> object:
+        """Call a function value of the language (a closure or a built-in) with compile-time or staged values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """`signature` is the lambda list as the manual shows it (`"x &key axis (keep false)"`); every argument may also be
+    given by name. `rule` is the rule line (`"[… m k] [… k n] -> [… m n]"`), `grad` is `"yes"` or says why there is
+    none, `doc` is one sentence, `group` is the manual's group."""
+
+    name: str
+    group: str
+    signature: LambdaList
+    rule: str
+    grad: str
+    doc: str
+    function: Callable[..., object]
+
+
+#: Every built-in function by name.
+OPS: dict[str, Op] = {}
+
+
+def op(name: str, signature: str, *, group: str, doc: str, rule: str = "", grad: str = "yes") -> Callable:
+    """Enter the decorated `function(call, *arguments)` into the table. Python arguments are positional, in the order
+    of the lambda list; a `&rest` parameter is one tuple."""
+
+    def enter(function: Callable[..., object]) -> Callable[..., object]:
+        assert name not in OPS, f"`{name}` stands twice"
+        OPS[name] = Op(name, group, parse_signature(signature), rule, grad, doc, function)
+        return function
+
+    return enter
