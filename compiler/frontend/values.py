@@ -30,7 +30,6 @@ class Origin:
 class Dim(int):
     """An integer with an origin. Behaves as the int in every way; arithmetic gives plain ints."""
 
-    __slots__ = ("origin",)
     origin: Origin | None
 
     def __new__(cls, value: int, origin: Origin | None = None) -> Dim:
