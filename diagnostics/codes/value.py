@@ -3,4 +3,22 @@
 from sexpgpu.diagnostics.codes.code import Code
 
 TABLE: tuple[Code, ...] = (
+    Code("E-VALUE-001", "call of what is no function", "The first element of a call is a value that cannot be called."),
+    Code("E-VALUE-002", "wrong kind of value",
+         "An argument is not of the kind the function works on: a number where a list is wanted, for example."),
+    Code("E-VALUE-003", "index out of range", "An index lies past the end of a list or a string."),
+    Code("E-VALUE-004", "failed assertion", "The condition of an `assert` is false."),
+    Code("E-VALUE-005", "error raised by the program", "The program called `error`."),
+    Code("E-VALUE-006", "calls nested too deep",
+         "Functions call each other deeper than the stated limit: a recursion that does not end, most likely."),
+    Code("E-VALUE-007", "too many compile-time steps",
+         "A list or loop at compile time is longer than the stated limit."),
+    Code("E-VALUE-008", "no such key", "`get` without a default asks a plist for a key that it does not have."),
+    Code("E-VALUE-009", "setting that is not supported", "A setting has a value that this version cannot honour."),
+    Code("E-VALUE-010", "one name, two declarations",
+         "The same parameter, buffer or schedule is declared twice with different settings."),
+    Code("E-VALUE-011", "condition of the wrong kind",
+         "A staged condition must be a scalar of dtype `:bool`."),
+    Code("E-VALUE-012", "forms nested too deep", "Brackets are nested deeper than the stated limit."),
+    Code("E-VALUE-013", "macro that gives no code", "A macro's expansion is a value that cannot stand in a program."),
 )
