@@ -21,4 +21,7 @@ TABLE: tuple[Code, ...] = (
          "A staged condition must be a scalar of dtype `:bool`."),
     Code("E-VALUE-012", "forms nested too deep", "Brackets are nested deeper than the stated limit."),
     Code("E-VALUE-013", "macro that gives no code", "A macro's expansion is a value that cannot stand in a program."),
+    Code("E-VALUE-014", "arithmetic without a result",
+         "Compile-time arithmetic has no result: a division by zero, a number too large for a float, the integer "
+         "nearest to infinity."),
 )
