@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """`line`:`column` up to, not including, `end_line`:`end_column` of `file` (its name as the user gave it).
 
-    Lines and columns count from 1; a tab is one column.
+    Lines and columns count from 1; a tab is one column. A named tuple, not a frozen dataclass: the prelude alone has
+    ten thousand of them, and a tuple is made in a fifth of the time.
     """
 
     file: str
@@ -21,6 +23,16 @@ class Span:
     def to(self, other: Span) -> Span:
         """The span from the start of this one to the end of `other` (same file)."""
         return Span(self.file, self.line, self.column, other.end_line, other.end_column)
+
+    @property
+    def start(self) -> Span:
+        """The empty span where this one starts."""
+        return Span(self.file, self.line, self.column, self.line, self.column)
+
+    @property
+    def end(self) -> Span:
+        """The empty span where this one ends."""
+        return Span(self.file, self.end_line, self.end_column, self.end_line, self.end_column)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -50,3 +62,6 @@ class SourceMap:
 
     def get(self, name: str) -> SourceFile | None:
         return self._files.get(name)
+
+    def __iter__(self) -> Iterator[SourceFile]:
+        return iter(self._files.values())

@@ -1,0 +1,137 @@
+"""What is wrong with the brackets of a text, and where it was probably meant otherwise.
+
+Counting brackets finds that one is missing only at the end of the file. The indentation knows more: a line that
+begins at or left of an open bracket was written as standing outside it. So the first such line tells which bracket
+was forgotten and where. A definition at the left margin ends every form that is open, so that each unbalanced
+definition is reported once and alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sexpgpu.compiler.frontend.reader_lexemes import Lexeme, advance
+from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span
+
+CLOSER = {"(": ")", "[": "]"}
+OPENER = {")": "(", "]": "["}
+_DEFINERS = ("defvar", "defun", "defmacro", "include")
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """An open bracket, the lexeme that by its indentation is outside it, and where the text before that lexeme ends."""
+
+    opener: Lexeme
+    outside: Lexeme
+    before: tuple[int, int]
+
+
+class _Walk:
+    """One pass over the lexemes of a file whose brackets do not balance."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.found: list[Diagnostic] = []
+        self.open: list[Lexeme] = []
+        self.suspect: _Suspect | None = None
+        self.closed_at: Lexeme | None = None
+        self.opened_at: Lexeme | None = None
+        self.silent = False
+        self.end = (1, 1)
+
+    def run(self, lexemes: Sequence[Lexeme]) -> list[Diagnostic]:
+        line = 0
+        for index, lexeme in enumerate(lexemes):
+            if lexeme[1] != line:
+                self._new_line(lexeme, lexemes[index + 1][0] if index + 1 < len(lexemes) else "")
+            text, line, _ = lexeme
+            if text in CLOSER:
+                if not self.open:
+                    self.opened_at = lexeme
+                self.open.append(lexeme)
+            elif text in OPENER:
+                self._close(lexeme)
+            self.end = advance(text, lexeme[1], lexeme[2])
+            line = self.end[0]
+        if self.open:
+            self._unclosed(None)
+        return self.found
+
+    def _new_line(self, lexeme: Lexeme, following: str) -> None:
+        text, _, column = lexeme
+        if not self.open:
+            return
+        if column == 1 and text == "(" and following in _DEFINERS:
+            self._unclosed(lexeme)
+            self.open, self.suspect, self.silent = [], None, False
+        elif self.suspect is None and text not in OPENER and column <= self.open[-1][2]:
+            self.suspect = _Suspect(self.open[-1], lexeme, self.end)
+
+    def _close(self, lexeme: Lexeme) -> None:
+        text, line, column = lexeme
+        if not self.open:
+            if not self.silent and not (self.found and self._touches_last(lexeme)):
+                self._stray(lexeme)
+            return
+        opener = self.open.pop()
+        if opener[0] != OPENER[text] and not self.silent:
+            # One report for a form: whatever else does not balance in it follows from this.
+            self.silent = True
+            right = CLOSER[opener[0]]
+            self.found.append(Diagnostic(
+                "E-READ-004", f"a `{opener[0]}` is closed by `{text}`",
+                Label(self._span(lexeme), f"closes the `{opener[0]}` of line {opener[1]}"),
+                (Label(self._span(opener), "opened here"),),
+                fix=Fix(f"write `{right}` here", (Edit(self._span(lexeme), right),))))
+        if not self.open:
+            self.suspect, self.closed_at = None, lexeme
+
+    def _touches_last(self, lexeme: Lexeme) -> bool:
+        """Whether a stray bracket continues the run that was reported last."""
+        last = self.found[-1]
+        return last.code == "E-READ-003" and self.end == (lexeme[1], lexeme[2])
+
+    def _stray(self, lexeme: Lexeme) -> None:
+        secondary = ()
+        if self.closed_at is not None and self.opened_at is not None:
+            secondary = (Label(self._span(self.closed_at),
+                               f"the form that begins on line {self.opened_at[1]} is closed here"),)
+        self.found.append(Diagnostic(
+            "E-READ-003", f"a `{lexeme[0]}` closes nothing", Label(self._span(lexeme), "no bracket is open here"),
+            secondary, fix=Fix("delete it, or one of those before it that closes too early",
+                               (Edit(self._span(lexeme), ""),))))
+
+    def _unclosed(self, next_form: Lexeme | None) -> None:
+        """`next_form` begins the definition that shows it; None at the end of the file."""
+        if self.silent:
+            return
+        opener = self.suspect.opener if self.suspect else self.open[0]
+        missing = "".join(CLOSER[text] for text, _, _ in reversed(self.open))
+        secondary = ()
+        if self.suspect:
+            line, column = self.suspect.before
+            secondary = (Label(self._span(self.suspect.outside), "by its indentation this is outside of it"),)
+        else:
+            line, column = self.end
+            end = Span(self.file, line, column, line, column)
+            secondary = (Label(end, "the file ends here"),)
+        notes = () if len(self.open) == 1 or self.suspect else (
+            f"{len(self.open)} brackets are open at the end of the file",)
+        place = Span(self.file, line, column, line, column)
+        edits = (Edit(place, missing),) if len(self.open) == 1 or not self.suspect else ()
+        closer = CLOSER[opener[0]] if self.suspect else missing
+        self.found.append(Diagnostic(
+            "E-READ-002", f"a `{opener[0]}` is never closed", Label(self._span(opener), "opened here"), secondary, notes,
+            fix=Fix(f"close it with `{closer}` at the end of line {line}", edits)))
+
+    def _span(self, lexeme: Lexeme) -> Span:
+        text, line, column = lexeme
+        end_line, end_column = advance(text, line, column)
+        return Span(self.file, line, column, end_line, end_column)
+
+
+def explain_brackets(file: str, lexemes: Sequence[Lexeme]) -> list[Diagnostic]:
+    """The diagnostics of a text whose brackets do not balance, in the order of their places."""
+    return _Walk(file).run(lexemes)
