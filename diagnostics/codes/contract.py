@@ -45,18 +45,15 @@ TABLE: tuple[Code, ...] = (
     Code("E-CONTRACT-020", "form in the wrong place",
          "`param`, `buffer`, `metric`, `schedule` and the like stand where the compiler cannot use them: outside the "
          "functions of the experiment that may hold them, or inside a branch that is staged."),
-    Code("E-CONTRACT-021", "program of a full batch only",
-         "A pass that reads its whole loader is compiled for a batch of one row too, and the experiment does not fit "
-         "one: most likely it writes the batch size as a number into its shapes."),
-    Code("E-CONTRACT-022", "bad evaluation", "An `evaluation` has a setting of the wrong kind, or its name is taken."),
-    Code("E-CONTRACT-023", "bad optimizer",
+    Code("E-CONTRACT-021", "bad evaluation", "An `evaluation` has a setting of the wrong kind, or its name is taken."),
+    Code("E-CONTRACT-022", "bad optimizer",
          "The functions of an `optimizer` give something else than they must: `:init` a plist of state, `:update` a "
          "plist with `:param` and `:state` of the same shapes and dtypes."),
-    Code("E-CONTRACT-024", "schedule that is no number",
+    Code("E-CONTRACT-023", "schedule that is no number",
          "A schedule or a curriculum gives something else than a number, or a stage name, computed from `ctx`."),
-    Code("E-CONTRACT-025", "state that training does not have",
+    Code("E-CONTRACT-024", "state that training does not have",
          "An evaluation declares a parameter or a buffer that the training graph does not declare."),
-    Code("E-CONTRACT-026", "bad parameter",
+    Code("E-CONTRACT-025", "bad parameter",
          "The name, shape, `:init`, `:decay` or `:trainable` of a parameter or buffer is not of its kind, or its "
          "initialiser gives another shape."),
 )

@@ -25,6 +25,18 @@ class Call(Protocol):
     op: Op
     span: Span
 
+    @property
+    def training(self) -> bool:
+        """What `training?` is here: false while an evaluation is traced."""
+
+    @property
+    def in_graph(self) -> bool:
+        """Whether tensors may be staged here: not in the functions of `ctx`. At the top level they may: a `defvar`
+        that holds tensors is staged again wherever it is used."""
+
+    def site(self) -> int:
+        """The next `site` of a `random` marker, unique in the function that is being traced."""
+
     def where(self, parameter: str, index: int | None = None) -> Span:
         """The argument's own span (`index`: of an element of a `&rest` parameter); the call's when it was defaulted."""
 
@@ -40,7 +52,12 @@ class Call(Protocol):
 class Op:
     """`signature` is the lambda list as the manual shows it (`"x &key axis (keep false)"`); every argument may also be
     given by name. `rule` is the rule line (`"[… m k] [… k n] -> [… m n]"`), `grad` is `"yes"` or says why there is
-    none, `doc` is one sentence, `group` is the manual's group."""
+    none, `doc` is one sentence, `group` is the manual's group.
+
+    `by_name` false: required and optional arguments are given by position only, so that a keyword can stand there as a
+    value (`(get plist :key)`). `poison` true: the function takes poison inside its arguments (`list` does, so that one
+    wrong element does not silence the others). `keyword_code` is the code of an unknown keyword.
+    """
 
     name: str
     group: str
@@ -49,19 +66,24 @@ class Op:
     grad: str
     doc: str
     function: Callable[..., object]
+    by_name: bool = True
+    poison: bool = False
+    keyword_code: str = "E-ARITY-003"
 
 
 #: Every built-in function by name.
 OPS: dict[str, Op] = {}
 
 
-def op(name: str, signature: str, *, group: str, doc: str, rule: str = "", grad: str = "yes") -> Callable:
+def op(name: str, signature: str, *, group: str, doc: str, rule: str = "", grad: str = "yes", by_name: bool = True,
+       poison: bool = False, keyword_code: str = "E-ARITY-003") -> Callable:
     """Enter the decorated `function(call, *arguments)` into the table. Python arguments are positional, in the order
     of the lambda list; a `&rest` parameter is one tuple."""
 
     def enter(function: Callable[..., object]) -> Callable[..., object]:
         assert name not in OPS, f"`{name}` stands twice"
-        OPS[name] = Op(name, group, parse_signature(signature), rule, grad, doc, function)
+        OPS[name] = Op(name, group, parse_signature(signature), rule, grad, doc, function, by_name, poison,
+                       keyword_code)
         return function
 
     return enter
