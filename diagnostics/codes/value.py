@@ -16,7 +16,7 @@ TABLE: tuple[Code, ...] = (
          "The same parameter, buffer or schedule is declared twice with different settings."),
     Code("E-VALUE-009", "forms nested too deep", "Brackets are nested deeper than the stated limit."),
     Code("E-VALUE-010", "macro that gives no code", "A macro's expansion is a value that cannot stand in a program."),
-    Code("E-VALUE-011", "arithmetic without a result",
+    Code("E-VALUE-014", "arithmetic without a result",
          "Compile-time arithmetic has no result: a division by zero, a number too large for a float, the integer "
          "nearest to infinity."),
 )
