@@ -3,4 +3,31 @@
 from sexpgpu.diagnostics.codes.code import Code
 
 TABLE: tuple[Code, ...] = (
+    Code("E-RUN-001", "unknown option",
+         "A flag of `sexpgpu-run`, or a keyword of `(run …)`, is not among those there are."),
+    Code("E-RUN-002", "bad value of an option",
+         "An option was given a value it does not take, or none at all."),
+    Code("E-RUN-003", "options that exclude each other",
+         "Two lengths were given, such as `--steps` and `--tokens`, or a length by a counter that the experiment does "
+         "not have."),
+    Code("E-RUN-004", "run without a length",
+         "The training loader never ends and no option says when to stop."),
+    Code("E-RUN-005", "run folder in use",
+         "The folder given with `--out` belongs to another experiment, holds a run that `--resume never` would "
+         "overwrite, or another process is writing into it."),
+    Code("E-RUN-006", "run folder cannot be written",
+         "The operating system refused to write into the run folder: no space, no permission, not a folder."),
+    Code("E-RUN-007", "device does not fit",
+         "The device is unknown, or it is not the one that the artifact was built for."),
+    Code("E-RUN-008", "device cannot be opened",
+         "The driver found no such device, or the device said no."),
+    Code("E-RUN-009", "stage out of range",
+         "The curriculum gave the number of a stage that does not exist."),
+    Code("E-RUN-010", "settings that a resume cannot change",
+         "The checkpoint was made with another seed than the one asked for; the run would be neither the old one nor a "
+         "new one."),
+    Code("E-RUN-011", "wrong number of files",
+         "`sexpgpu-run` takes one artifact."),
+    Code("E-RUN-012", "too little data for one step",
+         "The training loader ended before the first update was complete."),
 )

@@ -1,0 +1,106 @@
+"""The command line of `sexpgpu-run`: words in, an artifact's path and option texts out; and `--help`.
+
+Written by hand because every mistake has to be one of our diagnostics with a suggestion; the options themselves stand
+in `runtime/options.py`. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
+from sexpgpu.runtime.options import BY_NAME, GROUPS, OPTIONS
+from sexpgpu.runtime.settings import unknown
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """`artifact` is None only with `help` or `version`; `flags` are texts by option name, the last one winning."""
+
+    artifact: str | None
+    flags: dict[str, str]
+    help: bool = False
+    version: bool = False
+
+
+def parse(words: Sequence[str]) -> CommandLine:
+    """Raises `SexpError` with every E-RUN-001, -002 and -011 at once."""
+    problems: list[Diagnostic] = []
+    flags: dict[str, str] = {}
+    files: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in ("-h", "--help"):
+            return CommandLine(None, {}, help=True)
+        if word == "--version":
+            return CommandLine(None, {}, version=True)
+        if word == "--":
+            files += rest
+            break
+        if not word.startswith("-") or word == "-":
+            files.append(word)
+            continue
+        flag, equals, value = word.partition("=")
+        option = BY_NAME.get(flag[2:]) if flag.startswith("--") else None
+        if option is None:
+            problems.append(unknown(flag))
+            if not equals and rest and not rest[0].startswith("-") and len(rest) > 1:
+                rest.pop(0)  # most likely its value, not the artifact
+            continue
+        if not equals:
+            if not rest or (rest[0].startswith("--") and rest[0] != "--"):
+                problems.append(Diagnostic("E-RUN-002", f"`{flag}` lacks its value",
+                                           fix=Fix(f"for instance `{flag} {option.example}`")))
+                continue
+            value = rest.pop(0)
+        flags[option.name] = value
+    if not problems and len(files) != 1:
+        problems.append(Diagnostic(
+            "E-RUN-011", "no artifact was named" if not files else f"{len(files)} files were named, one is run",
+            fix=Fix("`sexpgpu-run model.vmfb`; `sexpgpu-run --help` shows more")))
+    if problems:
+        raise SexpError(*problems)
+    return CommandLine(files[0], flags)
+
+
+USAGE = "usage: sexpgpu-run ARTIFACT [options]"
+
+_INTRO = """\
+Trains what `sexpc build` compiled. Everything the run leaves goes into one folder: metrics.jsonl, status.json,
+summary.json and checkpoints/. Ctrl-C finishes the step, saves, and says how to go on."""
+
+_EXAMPLES = (
+    ("sexpgpu-run model.vmfb", "as the experiment's (run …) says"),
+    ("sexpgpu-run model.vmfb --steps 1000 --out runs/a", "longer, in a folder of your choice"),
+    ("sexpgpu-run model.vmfb --out runs/a", "go on where it stopped"),
+    ("sexpgpu-run model.vmfb --init-from best.safetensors", "fine-tune"),
+    ("sexpgpu-run model.vmfb --microbatches 8", "a batch eight times as large, in the same memory"),
+)
+
+_EXITS = "exit status: 0 done · 2 options · 3 data, artifact or checkpoint · 4 not finite · 130 interrupted, saved"
+
+
+def help_text(width: int | None = None) -> str:
+    """What `--help` prints, wrapped to the terminal."""
+    width = min(width or shutil.get_terminal_size((100, 24)).columns, 110)
+    lines = [USAGE, "", *textwrap.wrap(_INTRO, width), ""]
+    left = max(len(f"{o.flag} {o.metavar}") for o in OPTIONS) + 4
+    for group in GROUPS:
+        lines.append(f"{group}:")
+        for option in (o for o in OPTIONS if o.group == group):
+            text = option.help if option.default is None else f"{option.help} (default {option.default})"
+            wrapped = textwrap.wrap(text, max(24, width - left))
+            head = f"  {option.flag} {option.metavar}"
+            lines.append(f"{head:<{left}}{wrapped[0]}")
+            lines += [" " * left + line for line in wrapped[1:]]
+        lines.append("")
+    lines.append("examples:")
+    column = max(len(command) for command, _ in _EXAMPLES) + 4
+    lines += [f"  {command:<{column}}{meaning}" for command, meaning in _EXAMPLES]
+    lines += ["", "Each option is also a keyword of (run …) in the experiment; the flag wins.", *textwrap.wrap(
+        _EXITS, width)]
+    return "\n".join(lines)
