@@ -30,4 +30,6 @@ TABLE: tuple[Code, ...] = (
          "`sexpgpu-run` takes one artifact."),
     Code("E-RUN-012", "too little data for one step",
          "The training loader ended before the first update was complete."),
+    Code("E-RUN-013", "unknown command",
+         "`sexpc` was given a word that is none of its commands, or no command."),
 )
