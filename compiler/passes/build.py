@@ -1,0 +1,75 @@
+"""From a staged module to an artifact: the pipeline, the target's way-rounds, the code generator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iree.compiler import ir
+
+from sexpgpu.compiler.passes import manifest as mf
+from sexpgpu.compiler.passes.base import Options, Pass
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version, write_atomically
+from sexpgpu.compiler.passes.iree.targets import Target, parse_target
+from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
+from sexpgpu.runtime.artifact.seal import seal_bytes
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """`disabled_legalizations` are names of way-rounds to leave out; `print_after` and `stop_after` name passes."""
+
+    print_after: tuple[str, ...] = ()
+    stop_after: str | None = None
+    disabled_legalizations: tuple[str, ...] = ()
+    compile: CompileOptions = field(default_factory=CompileOptions)
+
+
+def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass, Options]]:
+    return [(p, p.options()) for p in PIPELINE]
+
+
+def note_target(module: ir.Module, target: Target) -> None:
+    with module.context:
+        manifest = mf.read(module)
+        manifest.setdefault("kind", "sexpgpu.artifact")
+        manifest.setdefault("schema", SCHEMA)
+        manifest["versions"] = {**(manifest.get("versions") or {}), "iree": iree_version()}
+        manifest["target"] = {"name": target.name, "detail": target.detail, "driver": target.driver}
+        mf.write(module, manifest)
+
+
+def run_pipeline(module: ir.Module, target: Target | None, *, print_after: Sequence[str] = (),
+                 emit: Callable[[str, str], None] | None = None, timings: list[Timing] | None = None,
+                 stop_after: str | None = None, disabled_legalizations: Sequence[str] = ()) -> None:
+    """Runs every pass in place, for `target` (or for none in particular)."""
+    options = BuildOptions(disabled_legalizations=tuple(disabled_legalizations))
+    if target is not None:
+        note_target(module, target)
+    run_passes(module, passes_for(target, options), print_after=print_after, emit=emit, timings=timings,
+               stop_after=stop_after)
+
+
+def compile_module(module: ir.Module, target: Target, options: BuildOptions | None = None, *,
+                   emit: Callable[[str, str], None] | None = None, timings: list[Timing] | None = None) -> bytes:
+    """The artifact's bytes. `module` is consumed: afterwards it holds the lowered form."""
+    options = options or BuildOptions()
+    run_pipeline(module, target, print_after=options.print_after, emit=emit, timings=timings,
+                 disabled_legalizations=options.disabled_legalizations)
+    start = time.perf_counter()
+    data = generate(module, target, options.compile)
+    if timings is not None:
+        timings.append(Timing("iree", time.perf_counter() - start))
+    return data
+
+
+def build(module: ir.Module, target: Target | str, out_path: Path | str, options: BuildOptions | None = None, *,
+          emit: Callable[[str, str], None] | None = None, timings: list[Timing] | None = None) -> None:
+    """Compiles and writes the artifact, whole or not at all."""
+    chosen = parse_target(target) if isinstance(target, str) else target
+    data = compile_module(module, chosen, options, emit=emit, timings=timings)
+    write_atomically(seal_bytes(data), Path(out_path))

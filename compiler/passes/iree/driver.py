@@ -1,0 +1,88 @@
+"""The code generator: flags, one session and invocation a module, its diagnostics kept off the console.
+
+One process may compile many modules; the libraries are loaded once.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from iree.compiler import ir
+from iree.compiler.api import Output, Session, Source
+
+from sexpgpu.compiler.passes.iree.errors import Complaint, explain
+from sexpgpu.compiler.passes.iree.messages import Messages
+from sexpgpu.compiler.passes.iree.targets import Target
+
+#: For every target. ctx functions compute in f64, so f64 must not be narrowed.
+COMMON_FLAGS = (
+    "--iree-input-type=stablehlo",
+    "--iree-input-demote-f64-to-f32=false",
+)
+
+#: Measured; see docs/passes.md.
+TARGET_FLAGS: dict[str, tuple[str, ...]] = {
+    "cpu": ("--iree-global-opt-data-tiling",),
+    "vulkan": (),
+    "cuda": (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """`extra_flags` go to IREE after ours; `bundle_folder` is where a failure is saved (the system's temporary one by
+    default)."""
+
+    extra_flags: tuple[str, ...] = ()
+    bundle_folder: Path | None = None
+
+
+def iree_version() -> str:
+    """Compiler and runtime must be the same release: the artifact records it and the runtime compares."""
+    return version("iree-base-compiler")
+
+
+def flags_for(target: Target, options: CompileOptions) -> list[str]:
+    return [*COMMON_FLAGS, *target.flags, *TARGET_FLAGS[target.kind], *options.extra_flags]
+
+
+def generate(module: ir.Module, target: Target, options: CompileOptions) -> bytes:
+    """The `.vmfb` of a module that only holds what IREE knows. Raises SexpError: E-TARGET when the cause is known to
+    be the program's, else E-ICE-003 with a saved bundle."""
+    flags = flags_for(target, options)
+    text = module.operation.get_asm(enable_debug_info=True)
+    with Session() as session:
+        try:
+            session.set_flags(*flags)
+        except ValueError as error:
+            raise explain([Complaint("error", str(error))], text, flags, target, options.bundle_folder) from error
+        with session.invocation() as invocation:
+            messages = Messages(invocation)
+            # The reader wants a terminating zero after the text.
+            source = Source.wrap_buffer(session, text.encode() + b"\0")
+            if not invocation.parse_source(source) or not invocation.execute():
+                raise explain(messages.complaints, text, flags, target, options.bundle_folder)
+            with Output.open_membuffer() as output:
+                invocation.output_vm_bytecode(output)
+                return bytes(output.map_memory())
+
+
+def write_atomically(data: bytes, path: Path) -> None:
+    """Under a temporary name in the same folder, then renamed: a reader sees all of it or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        # mkstemp makes the file private; the artifact gets the permissions any new file would.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,101 @@
+"""Random sites become counter-based bits: Threefry-2x32 with 20 rounds, the same words on every target.
+
+A block of the cipher is a function of a 64-bit key and a 64-bit counter. For a given key it is a bijection of the
+counter, so different counters give different blocks, and the scheme below never uses one pair twice:
+
+    training, evaluation:  k1 = block(key = seed, counter = step)              steps are below 2^63
+                           k2 = block(key = k1, counter = rank · 2^32 + microbatch)
+                           words of a site = blocks of key k2, counters (domain · 2^20 + site) · 2^32 + 0, 1, 2, …
+    initialisers:          k1 = block(key = seed, counter = 2^63 + hash of the state's name)
+                           words of a site = blocks of key k1, counters site · 2^32 + 0, 1, 2, …
+
+The domain is 0 in training and 1 + i in the manifest's evaluation i. An initialiser's stream follows the parameter's
+name, so that adding a layer leaves the others as they were. `rng_bit_generator` fixes which word goes where
+(`tests/py/passes/threefry.py` is the reference); it agrees with XLA's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from iree.compiler import ir
+
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes import manifest as mf
+from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.parameters import fact
+
+SITE_BITS = 20
+KEY_TYPE = "i64"
+
+
+def stream_of(name: str) -> int:
+    """The counter from which the key of the state called `name` is made; its top bit is set."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little") | 1 << 63
+
+
+def block_of(key: ir.Value, counter: ir.Value) -> ir.Value:
+    """One block: `key`, `counter` and the result are `tensor<1xui64>`."""
+    return hlo.rng_bits(hlo.concatenate([key, counter], 0), [1], "ui64")
+
+
+def _part(key: ir.Value, index: int) -> ir.Value:
+    return hlo.convert(hlo.slice_(key, [index], [index + 1]), "ui64")
+
+
+def run_key(key: ir.Value) -> ir.Value:
+    """k2 of (seed, step, microbatch, rank): `tensor<4xi64>` → `tensor<1xui64>`."""
+    first = block_of(_part(key, 0), _part(key, 1))
+    rank = hlo.shift_left(_part(key, 3), hlo.splat(32, [1], "ui64"))
+    return block_of(first, hlo.or_(rank, _part(key, 2)))
+
+
+def initialiser_key(seed: ir.Value, name: str) -> ir.Value:
+    """k1 of an initialiser: `tensor<i64>` → `tensor<1xui64>`."""
+    return block_of(hlo.convert(hlo.reshape(seed, [1]), "ui64"), hlo.splat(stream_of(name), [1], "ui64"))
+
+
+def _lower(func: ir.Operation, domain: int) -> None:
+    """`rng_key`, 64 bits made once at the function's start, serves all its sites."""
+    made: ir.Value | None = None
+    for op in fn.walk(fn.body(func)):
+        if hlo.marker_kind(op) != "random":
+            continue
+        if made is None:
+            made = _key(func)
+        site = ir.IntegerAttr(fact(op, "site")).value
+        assert 0 <= site < 1 << SITE_BITS
+        with ir.InsertionPoint(op), op.location:
+            start = hlo.splat((domain << SITE_BITS | site) << 32, [1], "ui64")
+            type_ = ir.RankedTensorType(op.results[0].type)
+            # The generator wants at least one axis.
+            bits = hlo.rng_bits(hlo.concatenate([made, start], 0), list(type_.shape) or [1])
+            bits = hlo.reshape(bits, type_.shape)
+            if type_.element_type != hlo.element_type(bits):
+                bits = hlo.convert(bits, type_.element_type)
+        op.results[0].replace_all_uses_with(bits)
+        op.erase()
+
+
+def _key(func: ir.Operation) -> ir.Value:
+    if fn.role(func) == "init":
+        seed = fn.argument(func, "seed", hlo.tensor_type([], KEY_TYPE))
+        with ir.InsertionPoint.at_block_begin(fn.body(func)), func.location:
+            return initialiser_key(seed, fn.symbol(func).removeprefix("init."))
+    key = fn.argument(func, "key", hlo.tensor_type([4], KEY_TYPE))
+    with ir.InsertionPoint.at_block_begin(fn.body(func)), func.location:
+        return run_key(key)
+
+
+def apply(module: ir.Module, options: NoOptions) -> None:
+    evaluations = mf.names(mf.read(module).get("evaluations"))
+    for func in fn.by_role(module, "train", "init"):
+        _lower(func, 0)
+    for func in fn.by_role(module, "evaluate"):
+        name = fn.symbol(func).removeprefix("evaluate.").removesuffix(".row")
+        _lower(func, 1 + evaluations.index(name) if name in evaluations else 1)
+
+
+PASS = Pass("random", "random sites become Threefry bits of (seed, step, microbatch, rank, site)", apply,
+            lowers=("random",))
