@@ -1,0 +1,102 @@
+"""`sexpc build`: from an experiment to one file, or to a stage on the way there."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sexpgpu.cli.sexpc_check import overrides
+from sexpgpu.cli.sexpc_flags import Arguments, bad_value
+from sexpgpu.cli.sexpc_progress import Progress
+from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics.emit import emit, exit_status
+from sexpgpu.diagnostics.span import SourceMap
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.passes.pipeline import Timing
+
+
+def run(arguments: Arguments, sources: SourceMap) -> int:
+    assert arguments.operand is not None
+    started = time.perf_counter()
+    path, stage = Path(arguments.operand), arguments.last("emit")
+    if stage == "forms":
+        from sexpgpu.cli.sexpc_forms import print_forms
+        return print_forms(path, sources)
+    out = _output(path, arguments.last("o"))
+    progress = Progress(sys.stderr)
+
+    from sexpgpu.compiler.passes.build import BuildOptions, build, run_pipeline
+    from sexpgpu.compiler.passes.iree.targets import parse_target
+
+    target = parse_target(arguments.last("target", "cpu") or "cpu")
+    _check_stages(arguments)
+    with progress.phase("check"):
+        from sexpgpu.compiler.frontend.experiment import check
+        staged, diagnostics = check(path, overrides=overrides(arguments), sources=sources)
+    if diagnostics:
+        progress.clear()
+        emit(diagnostics, sources, arguments.last("format", "text") or "text")
+    if staged is None or exit_status(diagnostics):
+        return exit_status(diagnostics)
+    module, timings = staged.module, []
+    disabled, print_after = arguments.all("disable-legalization"), arguments.all("print-after")
+    if stage is not None:
+        if stage != "stablehlo":
+            run_pipeline(module, target, stop_after=stage, timings=timings, print_after=print_after, emit=_print_ir,
+                         disabled_legalizations=disabled)
+        print(module)
+    else:
+        options = BuildOptions(print_after=print_after, disabled_legalizations=disabled)
+        with progress.phase(f"compile for {target.name}"):
+            build(module, target, out, options, emit=_print_ir, timings=timings)
+    if arguments.given("time-passes"):
+        print(_times(timings), file=sys.stderr)
+    if stage is None:
+        progress.clear()
+        print(_closing_line(out, staged.manifest, target.name, time.perf_counter() - started))
+    return 0
+
+
+def _output(experiment: Path, given: str | None) -> Path:
+    """Where the artifact goes; refused before minutes of work rather than after."""
+    out = Path(given) if given else experiment.with_suffix(".vmfb")
+    if out.is_dir():
+        raise SexpError(Diagnostic("E-RUN-002", f"`-o {out}` is a folder",
+                                   fix=Fix(f"for instance `-o {out / experiment.with_suffix('.vmfb').name}`")))
+    if given and out.suffix == ".sexp":
+        raise SexpError(Diagnostic("E-RUN-002", f"`-o {out}` is the name of an experiment",
+                                   fix=Fix("the artifact's name ends in `.vmfb`")))
+    return out
+
+
+def _check_stages(arguments: Arguments) -> None:
+    from sexpgpu.compiler.passes.pipeline import PASSES
+
+    wrong = [bad_value("--print-after", name, tuple(PASSES)) for name in arguments.all("print-after") if name not in PASSES]
+    stage = arguments.last("emit")
+    if stage is not None and stage != "stablehlo" and stage not in PASSES:
+        wrong.append(bad_value("--emit", stage, ("forms", "stablehlo", *PASSES)))
+    if wrong:
+        raise SexpError(*wrong)
+
+
+def _print_ir(name: str, text: str) -> None:
+    print(f"// ----- after {name} -----\n{text}", file=sys.stderr)
+
+
+def _times(timings: list[Timing]) -> str:
+    left = max(len(timing.name) for timing in timings) + 3
+    total = sum(timing.seconds for timing in timings)
+    rows = [f"{timing.name:<{left}}{timing.seconds:8.3f} s" for timing in timings]
+    return "\n".join([*rows, f"{'total':<{left}}{total:8.3f} s"])
+
+
+def _closing_line(out: Path, manifest: dict[str, object], target: str, seconds: float) -> str:
+    """`model.vmfb: 431.2 KiB, 1,234,567 parameters, cpu, 12.3 s`."""
+    parameters = manifest.get("parameters")
+    count = sum(math.prod(p["shape"]) for p in parameters) if isinstance(parameters, list) else 0
+    return f"{out}: {out.stat().st_size / 1024:,.1f} KiB, {count:,} parameters, {target}, {seconds:.1f} s"

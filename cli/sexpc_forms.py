@@ -1,0 +1,93 @@
+"""`sexpc build --emit forms`: the experiment as the reader understood it, without comments, quotes written out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sexpgpu.diagnostics.diagnostic import Diagnostic
+from sexpgpu.diagnostics.emit import emit, exit_status
+from sexpgpu.diagnostics.span import SourceMap
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.frontend.data import Datum, Form, Literal
+
+_WIDTH = 100
+
+
+def print_forms(path: Path, sources: SourceMap) -> int:
+    from sexpgpu.compiler.frontend.reader import read
+    from sexpgpu.compiler.frontend.reader_files import load_source
+
+    found: list[Diagnostic] = []
+    data = read(load_source(path, str(path), sources), found.append)
+    if found:
+        emit(found, sources)
+        return exit_status(found)
+    print("\n\n".join(shown(datum) for datum in data))
+    return 0
+
+
+def shown(datum: Datum, indent: int = 0) -> str:
+    """The text of a datum, broken where it is longer than a line."""
+    from sexpgpu.compiler.frontend.data import Atom
+
+    if isinstance(datum, Atom):
+        return _atom(datum.value)
+    close = ")" if datum.bracket == "(" else "]"
+    flat = datum.bracket + " ".join(shown(item) for item in datum.items) + close
+    if len(flat) + indent <= _WIDTH or len(datum.items) < 2:
+        return flat
+    step = 2 if datum.bracket == "(" else 1
+    first, *rows = _rows(datum, indent + step)
+    return f"{datum.bracket}{first}\n" + "\n".join(" " * (indent + step) + row for row in rows) + close
+
+
+def _rows(form: Form, indent: int) -> Iterator[str]:
+    """What a broken form has on its lines: the head with an atom after it, keywords with their values."""
+    from sexpgpu.compiler.frontend.data import Atom, Keyword
+
+    pending: list[str] = []
+    for index, item in enumerate(form.items):
+        text = shown(item, indent + len(" ".join(pending)))
+        begins = isinstance(item, Atom) and isinstance(item.value, Keyword)
+        if index == 1 and form.bracket == "(" and isinstance(item, Atom) and not begins:
+            yield " ".join([*pending, text])
+            pending = []
+            continue
+        if pending and (begins or index == 1):
+            yield pending.pop()
+        pending.append(text)
+        if len(pending) == 2 or not (begins or index == 0):
+            yield " ".join(pending)
+            pending = []
+    if pending:
+        yield pending.pop()
+
+
+def _atom(value: Literal) -> str:
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)[1:-1]
+        return f'"{_escapes(text)}"'
+    return str(value)
+
+
+def _escapes(text: str) -> str:
+    """JSON's escapes as ours: `\\u001b` is `\\u{1b}`, `\\r` is `\\u{D}`."""
+    simple = {"\\r": "\\u{D}", "\\b": "\\u{8}", "\\f": "\\u{C}"}
+
+    def ours(match: re.Match[str]) -> str:
+        escape = match.group()
+        return f"\\u{{{escape[2:]}}}" if escape[1] == "u" else simple.get(escape, escape)
+
+    return re.sub(r"\\(?:u[0-9a-f]{4}|.)", ours, text)

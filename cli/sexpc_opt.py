@@ -1,0 +1,41 @@
+"""`sexpc opt`: any passes on any module, as `mlir-opt` does; what the lit tests of passes run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sexpgpu.cli.sexpc_flags import Arguments
+from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics.span import SourceMap
+
+
+def run(arguments: Arguments, _: SourceMap) -> int:
+    from sexpgpu.compiler.passes.base import PassTextError
+    from sexpgpu.compiler.passes.pipeline import PASSES, run_pass
+
+    if arguments.given("list"):
+        left = max(map(len, PASSES)) + 3
+        print("\n".join(f"{name:<{left}}{found.summary}" for name, found in PASSES.items()))
+        return 0
+    if arguments.operand is None:
+        raise SexpError(Diagnostic("E-RUN-011", "`sexpc opt` takes one FILE.mlir, and none was given",
+                                   fix=Fix("`-` reads the module from stdin")))
+    text = _read(arguments.operand)
+    for name in arguments.all("pass"):
+        try:
+            text = run_pass(name, text)
+        except PassTextError as error:
+            raise SexpError(Diagnostic("E-RUN-002", f"`--pass` does not take `{name}`", notes=(str(error),),
+                                       fix=Fix("`sexpc opt --list` lists the passes"))) from None
+    sys.stdout.write(text)
+    return 0
+
+
+def _read(operand: str) -> str:
+    if operand == "-":
+        return sys.stdin.read()
+    try:
+        return Path(operand).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SexpError(Diagnostic("E-READ-010", f"`{operand}` cannot be read", notes=(str(error),))) from None
