@@ -8,7 +8,10 @@ from importlib import import_module
 from sexpgpu.compiler.frontend.ops.registry import OPS, Call, Failed, Op, op
 
 #: The files of the table, in the manual's order.
-GROUPS: tuple[str, ...] = ()
+GROUPS: tuple[str, ...] = (
+    "arithmetic", "functions", "logic", "reductions", "shapes", "joining", "indexing", "make", "linear_algebra",
+    "random", "control", "cast",
+)
 
 for _group in GROUPS:
     import_module(f"sexpgpu.compiler.frontend.ops.{_group}")

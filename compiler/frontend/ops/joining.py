@@ -1,0 +1,254 @@
+"""Joining, cutting and repeating: concat, stack, split, slice, pad, flip, roll, tile, repeat-axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.ops.registry import Call, op
+from sexpgpu.compiler.frontend.ops.support.axes import axes_of, axis_of, integer
+from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype
+from sexpgpu.compiler.frontend.ops.support.dtype import check_number
+from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
+from sexpgpu.compiler.frontend.ops.support.staged import describe, give, is_number, rule_note, show_shape, tensor
+from sexpgpu.compiler.frontend.values import Dim, Tensor
+from sexpgpu.diagnostics import Edit, Fix, Label
+
+GROUP = "shape"
+
+
+def tensors_of(call: Call, xs: object) -> list[Tensor]:
+    """The elements of a list argument: one tensor or more, of one dtype."""
+    span = call.where("xs")
+    if not isinstance(xs, tuple) or not xs:
+        call.fail("E-TYPE-013", f"`{call.op.name}` takes a list of tensors, not "
+                  f"{'an empty list' if xs == () else describe(xs)}", at=span,
+                  label=f"this is {describe(xs)}", fix=f"`({call.op.name} [a b] :axis 0)`")
+    for i, x in enumerate(xs):
+        if not isinstance(x, Tensor):
+            call.fail("E-TYPE-002", f"`{call.op.name}` takes a list of tensors, and element {i} is {describe(x)}",
+                      at=span, label=f"element {i} is {describe(x)}")
+    agree_dtype(call, [Argument(x, x.span) for x in xs], keep_bool=True)
+    first = xs[0]
+    for i, x in enumerate(xs):
+        if x.dtype is not first.dtype:
+            call.fail("E-TYPE-004", f"`{call.op.name}` of {first.dtype} and {x.dtype}", at=x.span,
+                      label=f"element {i}, {x.dtype}", secondary=(Label(first.span, f"element 0, {first.dtype}"),))
+    return list(xs)
+
+
+def _agree_but(call: Call, xs: Sequence[Tensor], axis: int | None) -> None:
+    """All shapes are equal, but for `axis`; E-SHAPE-008 shows the first that is not."""
+    first = xs[0]
+    for i, x in enumerate(xs[1:], 1):
+        if x.rank != first.rank:
+            call.fail("E-SHAPE-008", f"`{call.op.name}` of {show_shape(first.shape)} and {show_shape(x.shape)}, "
+                      f"of {first.rank} and {x.rank} axes",
+                      **mismatch([Operand("element 0", first.span, first.shape),
+                                  Operand(f"element {i}", x.span, x.shape)], rule_note(call)))
+        wrong = [a for a in range(x.rank) if a != axis and x.shape[a] != first.shape[a]]
+        if wrong:
+            fix: Fix | str | None = None
+            if axis is not None and len(wrong) == 1 and all(
+                    y.shape[a] == first.shape[a] for y in xs for a in range(y.rank) if a != wrong[0]):
+                span = call.where("axis")
+                edits = (Edit(span, str(wrong[0])),) if span != call.span else ()
+                fix = Fix(f"along `:axis {wrong[0]}` they fit", edits)
+            call.fail("E-SHAPE-008", f"`{call.op.name}` of {show_shape(first.shape)} and {show_shape(x.shape)}"
+                      + (f" along axis {axis}" if axis is not None else "")
+                      + f": axis {wrong[0]} is {int(first.shape[wrong[0]])} and {int(x.shape[wrong[0]])}",
+                      **mismatch([Operand("element 0", first.span, first.shape, wrong),
+                                  Operand(f"element {i}", x.span, x.shape, wrong)], rule_note(call)), fix=fix)
+
+
+@op("concat", "xs &key (axis 0)", group=GROUP, rule="[… n …] [… m …] -> [… n+m …]",
+    doc="The tensors of a list one after the other along an axis.")
+def concat(call: Call, xs: object, axis: object) -> Tensor:
+    parts = tensors_of(call, xs)
+    along = axis_of(call, parts[0], "axis", axis)
+    _agree_but(call, parts, along)
+    dims: list[int] = list(parts[0].shape)
+    if len(parts) > 1:
+        dims[along] = sum(int(x.shape[along]) for x in parts)
+    value = parts[0].value if len(parts) == 1 else hlo.concatenate([x.value for x in parts], along)
+    return give(call, value, parts[0].dtype, dims)
+
+
+@op("stack", "xs &key (axis 0)", group=GROUP, rule="n of […] -> [n …]",
+    doc="The tensors of a list along a new axis.")
+def stack(call: Call, xs: object, axis: object) -> Tensor:
+    parts = tensors_of(call, xs)
+    along = axis_of(call, parts[0], "axis", axis, extra=1, name="the result")
+    _agree_but(call, parts, None)
+    dims: list[int] = list(parts[0].shape)
+    widened = [int(d) for d in dims]
+    widened.insert(along, 1)
+    dims.insert(along, len(parts))
+    value = [hlo.reshape(x.value, widened) for x in parts]
+    return give(call, value[0] if len(value) == 1 else hlo.concatenate(value, along), parts[0].dtype, dims)
+
+
+@op("split", "x parts &key (axis 0)", group=GROUP, rule="[… n·p …], p -> p of [… n …]",
+    doc="A list of equal parts along an axis, or of parts of the sizes that a list gives.")
+def split(call: Call, x: object, parts: object, axis: object) -> tuple[Tensor, ...]:
+    x = tensor(call, "x", x)
+    along = axis_of(call, x, "axis", axis)
+    size = x.shape[along]
+    span = call.where("parts")
+    notes = [*origin_notes([Operand("the tensor", call.where("x"), x.shape, (along,))]), *rule_note(call)]
+    if isinstance(parts, tuple):
+        sizes = [integer(call, "parts", n, "a part") for n in parts]
+        if sum(sizes) != size or any(n < 1 for n in sizes):
+            call.fail("E-SHAPE-011", f"`split` of axis {along}, size {int(size)}, into {show_shape(sizes)}, "
+                      f"{sum(sizes)} in all", at=span, label=f"{sum(sizes)} in all",
+                      secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),), notes=notes)
+    else:
+        count = integer(call, "parts", parts)
+        if count < 1 or size % count:
+            other = next((a for a in range(x.rank) if count > 0 and x.shape[a] % count == 0), None)
+            call.fail("E-SHAPE-011", f"`split` of axis {along}, size {int(size)}, into {int(count)} equal parts",
+                      at=span, label=f"{int(size)} is no multiple of {int(count)}",
+                      secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),), notes=notes,
+                      fix=None if other is None else f"axis {other}, of size {int(x.shape[other])}, divides")
+        sizes = [int(size) // count] * count
+    result, start = [], 0
+    for n in sizes:
+        result.append(_cut(call, x, along, start, start + int(n), 1, n))
+        start += int(n)
+    return tuple(result)
+
+
+def _cut(call: Call, x: Tensor, axis: int, start: int, end: int, step: int, size: int | None = None) -> Tensor:
+    starts = [0] * x.rank
+    limits = [int(d) for d in x.shape]
+    strides = [1] * x.rank
+    starts[axis], limits[axis], strides[axis] = int(start), int(end), int(step)
+    dims: list[int] = list(x.shape)
+    if end - start != x.shape[axis] or step != 1:
+        dims[axis] = size if size is not None else -(-(int(end) - int(start)) // int(step))
+        value = hlo.slice_(x.value, starts, limits, strides)
+    else:
+        value = x.value
+    return give(call, value, x.dtype, dims)
+
+
+@op("slice", "x axis start end &optional (step 1)", group=GROUP, rule="[… n …] -> [… end-start …]",
+    doc="The part of an axis from `start` to below `end`; negative places count from the end, a nil `end` is the end.")
+def slice_(call: Call, x: object, axis: object, start: object, end: object, step: object) -> Tensor:
+    x = tensor(call, "x", x)
+    along = axis_of(call, x, "axis", axis)
+    size = x.shape[along]
+    first = _bound(call, x, along, "start", 0 if start is None else start)
+    last = _bound(call, x, along, "end", size if end is None else end)
+    pace = integer(call, "step", step)
+    if pace < 1:
+        call.fail("E-SHAPE-006", f"`slice` with a step of {int(pace)}", at=call.where("step"),
+                  label=f"step {int(pace)}", fix="`flip` turns an axis round")
+    if last <= first:
+        call.fail("E-SHAPE-006", f"`slice` of axis {along} from {int(first)} to {int(last)} takes nothing",
+                  at=call.where("end"), label=f"ends at {int(last)}",
+                  secondary=(Label(call.where("start"), f"starts at {int(first)}"),),
+                  notes=["tensors without elements do not exist", *rule_note(call)])
+    # A slice from 0 has the size its end has, and that number's origin says more than the slice.
+    named = last if first == 0 and pace == 1 and isinstance(last, Dim) and last.origin else None
+    return _cut(call, x, along, first, last, pace, named)
+
+
+def _bound(call: Call, x: Tensor, axis: int, parameter: str, value: object) -> int:
+    size = x.shape[axis]
+    if isinstance(value, Tensor):
+        call.fail("E-TYPE-006", f"the {parameter} of `slice` is known at compile time, not {describe(value)}",
+                  at=call.where(parameter), label=f"this is {describe(value)}",
+                  fix="`dynamic-slice` starts where a tensor says")
+    place = integer(call, parameter, value)
+    counted = place + int(size) if place < 0 else place
+    if 0 <= counted <= size:
+        return counted
+    span = call.where(parameter)
+    others = [a for a in range(x.rank) if a != axis and place <= x.shape[a]] if place > 0 else []
+    fix: Fix | str = Fix(f"the axis ends at {int(size)}", (Edit(span, str(int(size))),))
+    if others:
+        fix = Fix(f"the axis ends at {int(size)}; axis {others[0]} has size {int(x.shape[others[0]])}", fix.edits)
+    call.fail("E-SHAPE-006", f"`slice` {'ends' if parameter == 'end' else 'starts'} at {int(place)}, and axis {axis} "
+              f"of {show_shape(x.shape)} has size {int(size)}", at=span, label=f"{int(place)} of {int(size)}",
+              secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),),
+              notes=[*origin_notes([Operand("the tensor", call.where("x"), x.shape, (axis,))]), *rule_note(call)],
+              fix=fix)
+
+
+@op("pad", "x widths &key (value 0)", group=GROUP, rule="[n …], [before after] … -> [before+n+after …]",
+    doc="A border of one value; `widths` is a list of `[before after]`, one for each axis.")
+def pad(call: Call, x: object, widths: object, value: object) -> Tensor:
+    x = tensor(call, "x", x)
+    span = call.where("widths")
+    pairs = widths if isinstance(widths, tuple) else ()
+    if len(pairs) != x.rank or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
+        call.fail("E-SHAPE-004", f"`pad` takes one [before after] for each of the {x.rank} axes", at=span,
+                  label=f"this is {describe(widths)}",
+                  secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),), fix="for two axes, `[[0 0] [1 1]]`")
+    low = [integer(call, "widths", p[0], "a width") for p in pairs]
+    high = [integer(call, "widths", p[1], "a width") for p in pairs]
+    if any(n < 0 for n in (*low, *high)):
+        call.fail("E-SHAPE-009", "a border of negative width", at=span, label="a width below 0", fix="`slice` cuts")
+    if not is_number(value):
+        call.fail("E-TYPE-003", f"the border of `pad` is a number known at compile time, not {describe(value)}",
+                  at=call.where("value"), label=f"this is {describe(value)}")
+    number = check_number(call, value, x.dtype, call.where("value"), call.where("x"))  # type: ignore[arg-type]
+    dims = [d if not (a or b) else int(d) + a + b for d, a, b in zip(x.shape, low, high, strict=True)]
+    return give(call, hlo.pad(x.value, hlo.splat(number, [], x.dtype.mlir), low, high), x.dtype, dims)
+
+
+@op("flip", "x &key axis", group=GROUP, rule="[…] -> […]", doc="The axes in reverse; all of them without `:axis`.")
+def flip(call: Call, x: object, axis: object) -> Tensor:
+    x = tensor(call, "x", x)
+    return give(call, hlo.reverse(x.value, axes_of(call, x, "axis", axis)), x.dtype, x.shape)
+
+
+@op("roll", "x shift &key (axis 0)", group=GROUP, rule="[… n …] -> [… n …]",
+    doc="Moved along an axis by `shift` places; what leaves at the end returns at the start.")
+def roll(call: Call, x: object, shift: object, axis: object) -> Tensor:
+    x = tensor(call, "x", x)
+    along = axis_of(call, x, "axis", axis)
+    size = int(x.shape[along])
+    places = integer(call, "shift", shift) % size
+    if places == 0:
+        return x
+    tail = _cut(call, x, along, size - places, size, 1)
+    head = _cut(call, x, along, 0, size - places, 1)
+    return give(call, hlo.concatenate([tail.value, head.value], along), x.dtype, x.shape)
+
+
+@op("tile", "x counts", group=GROUP, rule="[n m], [a b] -> [n·a m·b]",
+    doc="The whole tensor repeated along its axes, as often as `counts` says for each (matched from the last).")
+def tile(call: Call, x: object, counts: object) -> Tensor:
+    x = tensor(call, "x", x)
+    times = [integer(call, "counts", n, "a count") for n in (counts if isinstance(counts, tuple) else (counts,))]
+    if any(n < 1 for n in times):
+        call.fail("E-SHAPE-009", f"`tile` by {show_shape(times)}", at=call.where("counts"), label="a count below 1")
+    rank = max(x.rank, len(times))
+    times = [1] * (rank - len(times)) + times
+    dims = [Dim(1)] * (rank - x.rank) + list(x.shape)
+    between = [n for t, d in zip(times, dims, strict=True) for n in (int(t), int(d))]
+    value = hlo.reshape(x.value, [int(d) for d in dims])
+    value = hlo.broadcast_in_dim(value, between, list(range(1, 2 * rank, 2)))
+    sizes = [d if t == 1 else t * int(d) for t, d in zip(times, dims, strict=True)]
+    return give(call, hlo.reshape(value, [int(n) for n in sizes]), x.dtype, sizes)
+
+
+@op("repeat-axis", "x count &key (axis 0)", group=GROUP, rule="[… n …] -> [… n·count …]",
+    doc="Each element of an axis `count` times in a row, as grouped attention repeats its keys.")
+def repeat_axis(call: Call, x: object, count: object, axis: object) -> Tensor:
+    x = tensor(call, "x", x)
+    along = axis_of(call, x, "axis", axis)
+    times = integer(call, "count", count)
+    if times < 1:
+        call.fail("E-SHAPE-009", f"`repeat-axis` {int(times)} times", at=call.where("count"), label="a count below 1")
+    dims = [int(d) for d in x.shape]
+    wide = [*dims[: along + 1], int(times), *dims[along + 1:]]
+    kept = [i for i in range(len(wide)) if i != along + 1]
+    sizes: list[int] = list(x.shape)
+    sizes[along] = dims[along] * int(times) if times != 1 else sizes[along]
+    value = hlo.broadcast_in_dim(x.value, wide, kept)
+    return give(call, hlo.reshape(value, [int(n) for n in sizes]), x.dtype, sizes)
+
+

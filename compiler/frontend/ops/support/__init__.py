@@ -1,0 +1,1 @@
+"""What the operations share: tensors out of arguments, dtype agreement, broadcasting, axes, shapes, shape errors."""
