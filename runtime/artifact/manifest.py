@@ -96,12 +96,17 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Where a metric stands in the metrics' vector: value × weight and weight for a mean, one number otherwise."""
+    """Where a metric stands in the metrics' vector: value × weight and weight for a mean, one number otherwise.
+
+    `weighted` says of a mean whether its weight is the user's (masked tokens); without one it weighs a call by its
+    records. None is "not said": then a weight of exactly 1 is taken for none.
+    """
 
     name: str
     reduce: str
     offset: int
     counter: bool = False
+    weighted: bool | None = None
 
     @property
     def width(self) -> int:

@@ -1,0 +1,1 @@
+"""Checkpoints: safetensors files, a cursor, and a marker that is written last."""

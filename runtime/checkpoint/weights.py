@@ -1,0 +1,71 @@
+"""Weights without a run: `--init-from` a safetensors file with the parameters' names; and comparing tables of tensors.
+
+Parameters must all be there. Buffers (batch-norm statistics) are taken where they are, and left at their first values
+where not; anything else in the file is refused, since it means another model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, did_you_mean
+from sexpgpu.runtime.artifact.manifest import StateTensor
+from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile
+from sexpgpu.runtime.session import Session
+
+SHOWN = 8
+"""Tensors named in a message; the rest is counted."""
+
+
+def init_from(path: str, session: Session) -> None:
+    """Replaces parameters and buffers of an initialised session. Raises E-CKPT-004 and -005."""
+    try:
+        file = TensorFile(Path(path))
+    except OSError as error:
+        raise SexpError(Diagnostic("E-CKPT-005", f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}",
+                                   fix=Fix("`--init-from` takes a .safetensors file"))) from error
+    except BadTensors as error:
+        raise SexpError(Diagnostic("E-CKPT-005", f"`{path}` is no whole safetensors file", notes=(str(error),),
+                                   fix=Fix("`--init-from` takes a .safetensors file"))) from error
+    state = session.manifest.state
+    wanted = [t for t in state if t.role == "parameter" or (t.role == "buffer" and t.name in file.shapes)]
+    notes = differences(wanted, file.shapes)
+    if notes:
+        raise SexpError(Diagnostic("E-CKPT-004", f"the weights in `{path}` are not this model's", notes=notes,
+                                   fix=_rename(wanted, file.shapes)))
+    arrays = session.state_get()
+    try:
+        arrays.update({t.name: file.read(t.name) for t in wanted})
+    except (BadTensors, OSError) as error:
+        raise SexpError(Diagnostic("E-CKPT-005", f"`{path}` is no whole safetensors file",
+                                   notes=(str(error),))) from error
+    session.state_set(arrays)
+
+
+def differences(wanted: Iterable[StateTensor], found: Mapping[str, Shape]) -> tuple[str, ...]:
+    """What is missing, too many, or of another shape, a note a tensor."""
+    notes, names = [], set()
+    for tensor in wanted:
+        names.add(tensor.name)
+        mine, theirs = Shape(tensor.name, tensor.dtype, tensor.shape), found.get(tensor.name)
+        if theirs is None:
+            notes.append(f"`{tensor.name}` is missing, {mine} in the model")
+        elif theirs != mine:
+            notes.append(f"`{tensor.name}` is {theirs}, {mine} in the model")
+    notes += [f"`{name}` is not in the model, {shape} in the file" for name, shape in found.items()
+              if name not in names]
+    if len(notes) > SHOWN:
+        notes[SHOWN:] = [f"and {len(notes) - SHOWN} more tensors"]
+    return tuple(notes)
+
+
+def _rename(wanted: Iterable[StateTensor], found: Mapping[str, Shape]) -> Fix | None:
+    """Where one name is missing and one near it is too many, that is most likely the mistake."""
+    names = [t.name for t in wanted]
+    spare = [name for name in found if name not in names]
+    for name in names:
+        near = did_you_mean(name, spare) if name not in found else None
+        if near is not None:
+            return Fix(f"is `{near}` in the file what the model calls `{name}`?")
+    return None

@@ -1,0 +1,67 @@
+"""One evaluation pass: some batches of its loader, or the whole of it with every row counted once.
+
+The pass starts at the beginning of its loader each time, so two passes see the same rows and a checkpoint need not
+know where one stood. The last, partial batch goes through the export for one row, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sexpgpu.runtime.artifact.manifest import Evaluation
+from sexpgpu.runtime.session import Session
+from sexpgpu.runtime.settings import Settings
+from sexpgpu.runtime.signals import StopFlag
+from sexpgpu.runtime.train.feed import Batch, OpenLoader
+from sexpgpu.runtime.train.reduce import Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """What every pass needs; `progress` hears (pass, batches done, batches in all or None)."""
+
+    session: Session
+    open_loader: OpenLoader
+    settings: Settings
+    stop: StopFlag
+    progress: Callable[[str, int, int | None], None]
+
+    def run(self, index: int, step: int) -> dict[str, float] | None:
+        """`eval/<pass>/<metric>` after `step` updates, or None where a signal came before the end."""
+        evaluation = self.session.manifest.evaluations[index]
+        whole = evaluation.batches is None
+        loader = self.open_loader(
+            evaluation.loader, stage=evaluation.loader.stages[0].name, seed=self.settings.seed,
+            prefetch=self.settings.prefetch, partial=whole, cursor=None, data_root=self.settings.data_root)
+        try:
+            total = evaluation.batches if evaluation.batches is not None else len(loader)
+            reduction = Reduction(evaluation.metrics, by_records=True)
+            calls = done = 0
+            while evaluation.batches is None or done < evaluation.batches:
+                if self.stop.requested:
+                    return None
+                batch = loader.next()
+                if batch is None:
+                    break
+                calls = self._batch(index, evaluation, batch, step, calls, reduction)
+                batch.release()
+                done += 1
+                self.progress(evaluation.name, done, total)
+        finally:
+            loader.close()
+        return {f"eval/{evaluation.name}/{m.name}": value
+                for m, value in zip(evaluation.metrics, reduction.results(), strict=True)}
+
+    def _batch(self, index: int, evaluation: Evaluation, batch: Batch, step: int, calls: int,
+               reduction: Reduction) -> int:
+        """Adds a batch to `reduction`; gives the number of calls made so far, which is the key of the next one."""
+        seed = self.settings.seed
+        if batch.records == evaluation.loader.batch_size:
+            reduction.add(self.session.evaluate(index, batch.arrays, (seed, step, calls, 0)), batch.records)
+            return calls + 1
+        for row in range(batch.records):
+            arrays = {name: array[row:row + 1] for name, array in batch.arrays.items()}
+            reduction.add(self.session.evaluate(index, arrays, (seed, step, calls, 0), row=True))
+            calls += 1
+        return calls

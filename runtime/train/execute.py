@@ -1,0 +1,221 @@
+"""A whole run, from an artifact's path to an exit status: what the command line calls."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
+from sexpgpu.runtime.artifact import Manifest, read_artifact
+from sexpgpu.runtime.checkpoint.weights import init_from
+from sexpgpu.runtime.dataio.spec import Json
+from sexpgpu.runtime.display.display import Display, duration, open_display
+from sexpgpu.runtime.folder import MetricLines, RunFolder, Status, default_name
+from sexpgpu.runtime.folder.lines import finite
+from sexpgpu.runtime.flags import CommandLine
+from sexpgpu.runtime.session import Device, Session, choose
+from sexpgpu.runtime.settings import Settings, resolve
+from sexpgpu.runtime.signals import INTERRUPTED, StopFlag
+from sexpgpu.runtime.train.evaluate import Evaluator
+from sexpgpu.runtime.train.feed import Feed, OpenLoader
+from sexpgpu.runtime.train.loop import End, Trainer
+from sexpgpu.runtime.train.plan import Plan, plan_of
+from sexpgpu.runtime.train.resume import Resume, find
+from sexpgpu.runtime.train.saver import Saver
+from sexpgpu.runtime.train.speed import Speed
+from sexpgpu.runtime.train.tally import Tally
+
+
+def execute(line: CommandLine, words: Sequence[str], open_loader: OpenLoader, begun: float) -> int:
+    """Runs an artifact. `words` is the command as it was given, `begun` its start (`time.time()`).
+
+    Gives 0 or `INTERRUPTED`; raises `SexpError` for everything that has a code.
+    """
+    assert line.artifact is not None
+    artifact = read_artifact(line.artifact)
+    manifest = artifact.manifest
+    settings = resolve(manifest.run, line.flags)
+    uri = choose(manifest.target, settings.device)
+    path = Path(settings.out) if settings.out is not None else default_name(manifest.name, begun)
+    try:
+        folder = RunFolder(path, manifest, fresh=settings.resume == "never")
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        display = open_display(manifest.name)
+        try:
+            run = Run(manifest, folder, display, begun)
+            resume = find(settings.resume, folder.checkpoints, manifest,
+                          settings.seed if "seed" in line.flags else None, display.note)
+            if resume is not None:
+                settings = run.goes_on(settings, resume)
+            session = Session(artifact, Device(uri, settings.threads))
+            return run.train(session, settings, resume, open_loader, line.artifact, words)
+        finally:
+            display.close()
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        folder.close()
+
+
+class Run:
+    """One process's part of a run: what is opened, in which order, and what is left at the end."""
+
+    def __init__(self, manifest: Manifest, folder: RunFolder, display: Display, begun: float) -> None:
+        self._manifest, self._folder, self._display, self._begun = manifest, folder, display, begun
+        self._first_step: float | None = None
+        self._before = 0.0
+
+    def goes_on(self, settings: Settings, resume: Resume) -> Settings:
+        """The settings of a resumed run: the seed is the checkpoint's."""
+        cursor = resume.cursor
+        if resume.path.parent.resolve() == self._folder.checkpoints.resolve():
+            later = [s for s in _later(self._folder.checkpoints, cursor.step)]
+            if later and settings.resume != "auto":
+                raise SexpError(Diagnostic(
+                    "E-RUN-005", f"`{self._folder.path}` holds a later checkpoint, step-{later[0]}",
+                    fix=Fix("give another `--out` to go on from the earlier one")))
+        self._before = cursor.seconds
+        self._display.note(f"going on after step {cursor.step} (`{resume.path}`)")
+        if settings.init_from is not None:
+            self._display.note("`--init-from` is not looked at: the checkpoint has the weights")
+        return replace(settings, seed=cursor.seed)
+
+    def train(self, session: Session, settings: Settings, resume: Resume | None, open_loader: OpenLoader,
+              artifact: str, words: Sequence[str]) -> int:
+        manifest, folder = self._manifest, self._folder
+        command = _go_on(words, folder.path)
+        stop = StopFlag()
+        stop.install()
+        status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)})
+        cursor = resume.cursor if resume is not None else None
+        feed = Feed(open_loader, manifest.loader, manifest.stages, seed=settings.seed, prefetch=settings.prefetch,
+                    data_root=settings.data_root, cursors=cursor.loaders if cursor is not None else {})
+        lines = None
+        try:
+            tally = cursor.tally if cursor is not None else Tally.start(
+                manifest.integer_counters, [c.name for c in manifest.counters if c.dtype == "f64"])
+            plan = self._plan(settings, feed)
+            session.init(settings.seed)
+            if resume is not None:
+                resume.restore(session)
+            elif settings.init_from is not None:
+                init_from(settings.init_from, session)
+            folder.write_manifest(manifest, artifact, {**settings.to_json(), "out": str(folder.path)}, command)
+            lines = MetricLines(folder.metrics, None if cursor is None else
+                                cursor.step + (cursor.unfinished is None))
+            saver = Saver(folder.checkpoints, session, settings, feed, lines, status, self._seconds)
+            trainer = Trainer(
+                session, settings, plan, tally, feed,
+                Evaluator(session, open_loader, settings, stop, self._display.evaluating), lines, status, saver,
+                self._display, stop, Speed(), {}, {}, self._note_first)
+            end = self._run(trainer, cursor.unfinished if cursor is not None else None, resume is not None, status)
+        except BaseException:
+            status.update({"state": "failed"}, now=True)
+            raise
+        finally:
+            feed.close()
+            if lines is not None:
+                lines.close()
+        self._display.close()
+        return self._tell(end, trainer, command)
+
+    def _plan(self, settings: Settings, feed: Feed) -> Plan:
+        """With one stage that ends, its length is known before the first step, and bounds the plan."""
+        spec = self._manifest.loader
+        batches = None
+        if len(spec.stages) == 1 and not spec.stages[0].infinite:
+            batches = len(feed.loader(0))
+        plan = plan_of(settings, self._manifest, batches)
+        if batches is not None and plan.unit == "steps" and plan.amount > batches // settings.microbatches:
+            most = batches // settings.microbatches
+            if most == 0:
+                return plan_of(replace(settings, steps=None), self._manifest, batches)
+            self._display.note(f"the data ends after {most} steps, before the {plan.amount} asked for")
+            plan = replace(plan, amount=most)
+        return plan
+
+    def _run(self, trainer: Trainer, unfinished, resumed: bool, status: Status) -> End:
+        """The loop; whatever its end, the summary tells of it."""
+        state = "failed"
+        try:
+            end = trainer.run(unfinished, resumed)
+            state = "interrupted" if end is End.INTERRUPTED else "finished"
+            return end
+        finally:
+            self._folder.write_summary(self._summary(state, trainer))
+            tally = trainer.tally
+            status.update({"state": state, "step": tally.step, "steps": trainer.plan.steps(tally),
+                           "progress": trainer.plan.progress(tally), "eta_s": None, "metrics": trainer.last_line,
+                           "totals": {"records": tally.records, **tally.counters}}, now=True)
+
+    def _summary(self, state: str, trainer: Trainer) -> dict[str, Json]:
+        tally, speed = trainer.tally, trainer.speed
+        return {
+            "state": state, "name": self._manifest.name, "steps": tally.step, "records": tally.records,
+            "counters": dict(tally.counters), "seconds": round(self._seconds(), 3),
+            "last": finite(trainer.last_line), "evaluations": finite(trainer.last_evaluations),
+            "checkpoint": trainer.saver.newest, "session": {
+                "steps": speed.steps, "first_step_s": self._first_step, "step_s": round(speed.seconds, 6),
+                "device_s": round(speed.device, 6), "loader_wait_s": round(speed.waited, 6),
+                "checkpoint_s": round(trainer.saver.spent, 6)},
+            "runtime_share": round(speed.own_share, 6), "runtime_us_per_step": round(speed.own_microseconds, 3),
+        }
+
+    def _tell(self, end: End, trainer: Trainer, command: str) -> int:
+        """The last words, on stdout."""
+        folder = self._folder
+        say = sys.stdout.write
+        step = trainer.tally.step
+        if end is End.INTERRUPTED:
+            say(f"stopped after step {step}, saved\ngo on with: {command}\n")
+        else:
+            say(f"{step} steps in {duration(self._seconds())}\n")
+        say(f"{folder.path}{os.sep}\n")
+        for name, what in (("metrics.jsonl", "a line a step"), ("summary.json", "the last values, and where time went"),
+                           ("status.json", "the state, for monitors"), ("manifest.json", "settings and model"),
+                           ("checkpoints", "weights and the place to go on from")):
+            if (folder.path / name).exists():
+                say(f"  {name:<15}{what}\n")
+        sys.stdout.flush()
+        return INTERRUPTED if end is End.INTERRUPTED else 0
+
+    def _seconds(self) -> float:
+        """Of the whole run, the sessions before included."""
+        return self._before + time.time() - self._begun
+
+    def _note_first(self, tally: Tally) -> None:
+        if self._first_step is None:
+            self._first_step = round(time.time() - self._begun, 3)
+
+
+def _later(folder: Path, step: int) -> list[int]:
+    from sexpgpu.runtime.checkpoint.store import steps
+    return [s for s in steps(folder) if s > step]
+
+
+def _go_on(words: Sequence[str], out: Path) -> str:
+    """The command that goes on with this run: the one that was given, with its folder, and no `--resume`."""
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in ("--out", "--resume", "--init-from"):
+            skip = True
+        elif not word.startswith(("--out=", "--resume=", "--init-from=")):
+            kept.append(word)
+    return shlex.join([*kept, "--out", str(out)])
+
+
+def _cannot_write(path: Path, error: OSError) -> SexpError:
+    reason = (error.strerror or str(error)).lower()
+    where = error.filename if isinstance(error.filename, str) else str(path)
+    return SexpError(Diagnostic("E-RUN-006", f"`{where}` cannot be written: {reason}",
+                                fix=Fix("`--out` takes a folder with space that you may write into")))

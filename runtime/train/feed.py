@@ -1,0 +1,88 @@
+"""Batches for the loop: one loader a stage, opened when the stage is first entered, each with its own place.
+
+The loader is `sexpgpu.runtime.dataio.Loader`; what is used of it stands in the protocols below, so that a test can put
+another in its place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from sexpgpu.runtime.dataio.spec import Json, LoaderSpec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Batch(Protocol):
+    """Arrays by field name, `[rows] ++ shape`; `cursor` is the loader's place after this batch."""
+
+    arrays: Mapping[str, NDArray]
+    records: int
+    cursor: Json
+
+    def release(self) -> None: ...
+
+
+class Loader(Protocol):
+    """`next` gives None at the end of a finite loader; `len` is there for finite ones."""
+
+    def next(self) -> Batch | None: ...
+    def __len__(self) -> int: ...
+    def stats(self) -> object: ...
+    def close(self) -> None: ...
+
+
+class OpenLoader(Protocol):
+    """How a loader is opened; the signature of `dataio.Loader`."""
+
+    def __call__(self, spec: LoaderSpec, *, stage: str, seed: int, prefetch: int, partial: bool, cursor: Json,
+                 data_root: str | None) -> Loader: ...
+
+
+class Feed:
+    """The training loaders by stage. `cursors` are those of a checkpoint, for the stages it had read from."""
+
+    def __init__(self, open_loader: OpenLoader, spec: LoaderSpec, stages: tuple[str, ...], *, seed: int, prefetch: int,
+                 data_root: str | None, cursors: Mapping[str, Json]) -> None:
+        self._open, self._spec, self._stages = open_loader, spec, stages
+        self._seed, self._prefetch, self._data_root = seed, prefetch, data_root
+        self._loaders: dict[int, Loader] = {}
+        self._read: dict[str, Json] = {}
+        self.cursors: dict[str, Json] = dict(cursors)
+        self.waited = 0.0
+        """Seconds spent waiting for batches, all together."""
+
+    def loader(self, stage: int) -> Loader:
+        loader = self._loaders.get(stage)
+        if loader is None:
+            name = self._stages[stage]
+            loader = self._open(self._spec, stage=name, seed=self._seed, prefetch=self._prefetch, partial=False,
+                                cursor=self.cursors.get(name), data_root=self._data_root)
+            self._loaders[stage] = loader
+        return loader
+
+    def next(self, stage: int) -> Batch | None:
+        """The next batch of a stage, or None at its end."""
+        loader = self.loader(stage)
+        begun = time.perf_counter()
+        batch = loader.next()
+        self.waited += time.perf_counter() - begun
+        if batch is not None:
+            self._read[self._stages[stage]] = batch.cursor
+        return batch
+
+    def commit(self) -> None:
+        """The step that read these batches is done: a checkpoint goes on behind them."""
+        self.cursors.update(self._read)
+
+    def ready(self, stage: int) -> int:
+        """Batches waiting in the ring."""
+        return int(getattr(self._loaders[stage].stats(), "ready", 0)) if stage in self._loaders else 0
+
+    def close(self) -> None:
+        for loader in self._loaders.values():
+            loader.close()
+        self._loaders.clear()

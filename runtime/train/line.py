@@ -1,0 +1,56 @@
+"""A step as a line of `metrics.jsonl`: which names there are and where each value comes from."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sexpgpu.runtime.artifact.manifest import Manifest
+from sexpgpu.runtime.dataio.spec import Json
+from sexpgpu.runtime.train.tally import Number, Tally
+
+
+@dataclass(frozen=True, slots=True)
+class StepFacts:
+    """One finished step: reduced metrics in the manifest's order, what it counted, what it took (seconds)."""
+
+    values: list[float]
+    counted: dict[str, Number]
+    records: int
+    hyper: list[float]
+    norm: float
+    skipped: bool
+    seconds: float
+    device_seconds: float
+    waited: float
+    ready: int
+
+    @property
+    def loss(self) -> float:
+        return self.values[0]
+
+
+def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, device_bytes: int | None) -> dict[str, Json]:
+    """`tally` already holds the step. The loss is that before the step's update, as the field has it."""
+    line: dict[str, Json] = {"step": tally.step, "time": round(time.time(), 3)}
+    for metric, value in zip(manifest.metrics.train, facts.values, strict=True):
+        if not metric.counter:
+            line[f"train/{metric.name}"] = value
+    seconds = max(facts.seconds, 1e-9)
+    line["counter/records"] = tally.records
+    line["rate/records"] = facts.records / seconds
+    for name, total in tally.counters.items():
+        line[f"counter/{name}"] = total
+        line[f"rate/{name}"] = facts.counted[name] / seconds
+    for schedule, value in zip(manifest.schedules, facts.hyper, strict=True):
+        line[f"schedule/{schedule.name}"] = value
+    line["optimizer/grad-norm"] = facts.norm
+    line["optimizer/skipped"] = tally.skipped
+    if manifest.curriculum is not None:
+        line["stage"] = manifest.stages[tally.stage]
+    line["loader/wait-ms"] = round(facts.waited * 1e3, 3)
+    line["loader/ready"] = facts.ready
+    line["time/step-ms"] = round(facts.seconds * 1e3, 3)
+    if device_bytes:
+        line["memory/device-bytes"] = device_bytes
+    return line
