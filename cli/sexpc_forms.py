@@ -42,7 +42,7 @@ def shown(datum: Datum, indent: int = 0) -> str:
     flat = datum.bracket + " ".join(shown(item) for item in datum.items) + close
     if len(flat) + indent <= _WIDTH or len(datum.items) < 2:
         return flat
-    step = 2 if datum.bracket == "(" else 1
+    step = 2 if datum.head else 1
     first, *rows = _rows(datum, indent + step)
     return f"{datum.bracket}{first}\n" + "\n".join(" " * (indent + step) + row for row in rows) + close
 
@@ -51,22 +51,18 @@ def _rows(form: Form, indent: int) -> Iterator[str]:
     """What a broken form has on its lines: the head with an atom after it, keywords with their values."""
     from sexpgpu.compiler.frontend.data import Atom, Keyword
 
-    pending: list[str] = []
-    for index, item in enumerate(form.items):
-        text = shown(item, indent + len(" ".join(pending)))
-        begins = isinstance(item, Atom) and isinstance(item.value, Keyword)
-        if index == 1 and form.bracket == "(" and isinstance(item, Atom) and not begins:
-            yield " ".join([*pending, text])
-            pending = []
-            continue
-        if pending and (begins or index == 1):
-            yield pending.pop()
-        pending.append(text)
-        if len(pending) == 2 or not (begins or index == 0):
-            yield " ".join(pending)
-            pending = []
-    if pending:
-        yield pending.pop()
+    rest = list(form.items)
+    if form.bracket == "(":
+        head = shown(rest.pop(0), indent)
+        if isinstance(rest[0], Atom) and not isinstance(rest[0].value, Keyword):
+            head += f" {shown(rest.pop(0))}"
+        yield head
+    while rest:
+        item = rest.pop(0)
+        text = shown(item, indent)
+        if isinstance(item, Atom) and isinstance(item.value, Keyword) and rest:
+            text += f" {shown(rest.pop(0), indent + len(text) + 1)}"
+        yield text
 
 
 def _atom(value: Literal) -> str:

@@ -9,7 +9,7 @@ definition is reported once and alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sexpgpu.compiler.frontend.reader_lexemes import Lexeme, advance
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span
@@ -56,18 +56,17 @@ class _Walk:
             self.end = advance(text, lexeme[1], lexeme[2])
             line = self.end[0]
         if self.open:
-            self._unclosed(None)
+            self._unclosed()
         return self.found
 
     def _new_line(self, lexeme: Lexeme, following: str) -> None:
         text, _, column = lexeme
-        if not self.open:
-            return
-        if column == 1 and text == "(" and following in _DEFINERS:
-            self._unclosed(lexeme)
-            self.open, self.suspect, self.silent = [], None, False
-        elif self.suspect is None and text not in OPENER and column <= self.open[-1][2]:
+        if self.open and self.suspect is None and text not in OPENER and column <= self.open[-1][2]:
             self.suspect = _Suspect(self.open[-1], lexeme, self.end)
+        if column == 1 and text == "(" and following in _DEFINERS:
+            if self.open:
+                self._unclosed()
+            self.open, self.suspect, self.silent = [], None, False
 
     def _close(self, lexeme: Lexeme) -> None:
         text, line, column = lexeme
@@ -103,13 +102,18 @@ class _Walk:
             secondary, fix=Fix("delete it, or one of those before it that closes too early",
                                (Edit(self._span(lexeme), ""),))))
 
-    def _unclosed(self, next_form: Lexeme | None) -> None:
-        """`next_form` begins the definition that shows it; None at the end of the file."""
+    def _unclosed(self) -> None:
+        """Report the forms that are open where a new definition begins, or at the end of the file."""
         if self.silent:
+            # So the bracket that did not match is right, and the one before it is missing.
+            wrong = self.found[-1]
+            assert wrong.primary and wrong.fix
+            place = wrong.primary.span.start
+            closer = wrong.fix.edits[0].text
+            self.found[-1] = replace(wrong, fix=Fix(f"write `{closer}` before it", (Edit(place, closer),)))
             return
         opener = self.suspect.opener if self.suspect else self.open[0]
         missing = "".join(CLOSER[text] for text, _, _ in reversed(self.open))
-        secondary = ()
         if self.suspect:
             line, column = self.suspect.before
             secondary = (Label(self._span(self.suspect.outside), "by its indentation this is outside of it"),)

@@ -1,0 +1,64 @@
+# Everything a checkout needs. `make` alone lists the targets. Each installs into .venv what it needs, once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXAMPLE := examples/bytes-gpt
+# What an install depends on: the list of dependencies and the native loader. Python files are used in place.
+NATIVE := pyproject.toml CMakeLists.txt $(shell find runtime/dataio -name CMakeLists.txt -o -path '*native*' -type f)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-py test-lit test-slow lint format bless bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+# The tests' install holds all that the demo needs, so whichever came first serves both.
+$(VENV)/compiler.stamp: $(NATIVE)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.11,<2' 'nanobind>=2.9,<4' 'pyarrow==26.0.*' cmake ninja
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[compiler]'
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/compiler.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[test]'
+	@touch $@
+
+demo: $(VENV)/compiler.stamp  ## write a dataset, build an experiment and train it
+	$(BIN)/python $(EXAMPLE)/make_data.py
+	$(BIN)/sexpc build $(EXAMPLE)/experiment.sexp -o $(EXAMPLE)/bytes-gpt.vmfb
+	$(BIN)/sexpgpu-run $(EXAMPLE)/bytes-gpt.vmfb
+
+test: test-lit test-py  ## run all tests but the slow ones
+
+test-py: $(VENV)/test.stamp  ## run the tests under tests/py
+	$(BIN)/python -m pytest
+
+test-lit: $(VENV)/test.stamp  ## run the golden tests under tests/lit
+	$(BIN)/lit --order=lexical -q tests/lit
+
+test-slow: $(VENV)/test.stamp  ## run the sweeps that take minutes
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/lint.stamp $(VENV)/test.stamp  ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+format: $(VENV)/lint.stamp  ## sort imports and apply the safe fixes
+	$(BIN)/ruff check --fix .
+
+$(VENV)/lint.stamp:
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ruff==0.17.6 pyright==1.1.414
+	@touch $@
+
+bless: $(VENV)/test.stamp  ## rewrite the rendered files of tests/lit; read the diff
+	-$(BIN)/lit --order=lexical -q --param bless=1 tests/lit
+	@git --no-pager diff --stat -- tests/lit
+
+bench: $(VENV)/compiler.stamp  ## measure against peers (installs them)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'
+	for script in bench/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:  ## remove what builds and tests leave behind
+	rm -rf build dist .pytest_cache .ruff_cache .hypothesis
