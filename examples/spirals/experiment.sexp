@@ -6,6 +6,7 @@
 
 (defvar width 64)
 (defvar classes 3)
+(defvar rate 0.05)      ; of dropout
 
 (defvar fields
   [(field :point :shape [2])
@@ -39,7 +40,7 @@
       relu
       (dense "second" width)
       relu
-      (dropout 0.05)
+      (dropout rate)
       (dense "third" classes)))
 
 (defun objective (outputs targets)
