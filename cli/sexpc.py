@@ -26,7 +26,7 @@ COMMANDS = (
     Command("check", "find every mistake of an experiment, without compiling it", "FILE", (
         _FORMAT, _DEFINE,
         Flag("--target", f"also check that this target can run it: {_TARGET}", "TARGET"),
-        Flag("--verify-diagnostics", "compare what is reported with the file's `; expected-error@+1 {{CODE}}` comments"),
+        Flag("--verify-diagnostics", "compare what is reported with the file's `; expected-error {{CODE}}` comments"),
     )),
     Command("build", "compile an experiment into one file", "FILE", (
         Flag("-o", "the artifact to write; the experiment's name with .vmfb by default", "OUT.vmfb"),
@@ -133,7 +133,8 @@ def _help() -> str:
     left = max(len(command.name) for command in COMMANDS) + 5
     rows += [f"  {command.name:<{left}}{command.summary}" for command in COMMANDS]
     rows += ["", "`sexpc COMMAND --help` shows the options of one. `sexpgpu-run` trains what `sexpc build` wrote.",
-             "exit status: 0 clean (warnings are) · 1 the experiment · 2 the command line · 3 files and artifacts · 70 our bug"]
+             "exit status: 0 clean (warnings are) · 1 the experiment · 2 the command line · 3 files and artifacts · "
+             "70 our bug"]
     return "\n".join(rows)
 
 

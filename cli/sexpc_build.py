@@ -76,7 +76,8 @@ def _output(experiment: Path, given: str | None) -> Path:
 def _check_stages(arguments: Arguments) -> None:
     from sexpgpu.compiler.passes.pipeline import PASSES
 
-    wrong = [bad_value("--print-after", name, tuple(PASSES)) for name in arguments.all("print-after") if name not in PASSES]
+    wrong = [bad_value("--print-after", name, tuple(PASSES))
+             for name in arguments.all("print-after") if name not in PASSES]
     stage = arguments.last("emit")
     if stage is not None and stage != "stablehlo" and stage not in PASSES:
         wrong.append(bad_value("--emit", stage, ("forms", "stablehlo", *PASSES)))

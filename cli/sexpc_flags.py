@@ -6,7 +6,6 @@ Imports nothing heavy; `--help` costs what Python costs.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -140,6 +139,8 @@ def _unknown_flag(command: Command, name: str) -> Diagnostic:
 
 def help_text(command: Command, width: int) -> str:
     """What `sexpc COMMAND --help` prints."""
+    import textwrap
+
     rows = [f"usage: {command.usage}", "", *textwrap.wrap(command.about or command.summary, width)]
     heads = {flag: f"  {flag.name} {flag.metavar}".rstrip() for flag in command.flags}
     left = max((len(head) for head in heads.values()), default=0) + 3

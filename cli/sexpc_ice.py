@@ -24,10 +24,10 @@ def internal_error(error: BaseException, words: Sequence[str], sources: SourceMa
     shown = ", ".join(f"{name} {number}" for name, number in versions.items())
     summary = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
     try:
-        notes = (summary, f"versions: {shown}", f"a bundle that reproduces it is in {_save(error, words, sources, versions)}")
+        bundle = f"a bundle that reproduces it is in {_save(error, words, sources, versions)}"
     except OSError as problem:
-        notes = (summary, f"versions: {shown}", f"no bundle could be saved: {problem.strerror}")
-    return Diagnostic("E-ICE-004", "an internal error of sexpc", notes=notes,
+        bundle = f"no bundle could be saved: {problem.strerror}"
+    return Diagnostic("E-ICE-004", "an internal error of sexpc", notes=(summary, f"versions: {shown}", bundle),
                       fix=Fix("this is a bug in sexpgpu, not in the experiment; report it with the bundle"))
 
 

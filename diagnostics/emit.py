@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from sexpgpu.diagnostics.diagnostic import Diagnostic
@@ -61,10 +61,13 @@ def use_color(stream: TextIO) -> bool:
 
 def terminal_width(stream: TextIO) -> int:
     """`COLUMNS`, the terminal's width, or a fixed one where there is no terminal."""
-    try:
-        columns = int(os.environ.get("COLUMNS", ""))
-    except ValueError:
-        columns = shutil.get_terminal_size().columns if stream.isatty() else DEFAULT_WIDTH
+    given = os.environ.get("COLUMNS", "")
+    columns = DEFAULT_WIDTH
+    if given.isdecimal() and len(given) < 6:
+        columns = int(given)
+    elif stream.isatty():
+        with suppress(OSError):
+            columns = os.get_terminal_size(stream.fileno()).columns   # not `shutil`: it imports every compression
     return min(max(columns, _LEAST_WIDTH), _MOST_WIDTH)
 
 

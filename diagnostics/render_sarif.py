@@ -29,7 +29,8 @@ def _rule(name: str) -> Json:
 
 
 def _result(diagnostic: Diagnostic, rule: int) -> Json:
-    text = "\n".join([diagnostic.message, *diagnostic.notes, *([f"fix: {diagnostic.fix.text}"] if diagnostic.fix else [])])
+    advice = [f"fix: {diagnostic.fix.text}"] if diagnostic.fix else []
+    text = "\n".join([diagnostic.message, *diagnostic.notes, *advice])
     result: Json = {
         "ruleId": diagnostic.code, "ruleIndex": rule,
         "level": "error" if diagnostic.severity is Severity.ERROR else "warning", "message": {"text": text},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The choice nearest to `word`, if one is near enough to be worth naming."""
+    import difflib  # only where something is wrong already: a clean check does not pay for it
+
     found = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.6)
     return found[0] if found else None
 

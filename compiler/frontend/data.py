@@ -32,7 +32,7 @@ class Keyword:
         return f":{self.name}"
 
 
-Literal: TypeAlias = "int | float | str | bool | None | Keyword | Symbol"
+Literal: TypeAlias = "int | float | str | bool | Keyword | Symbol | None"
 
 
 # Atoms and forms are not `frozen`, though nothing changes one: freezing makes their construction five times slower,

@@ -10,6 +10,7 @@ evaluated here, and no form is known: `(quote x)` is all that `'x` means.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Literal, Symbol
 from sexpgpu.compiler.frontend.reader_brackets import CLOSER, OPENER, explain_brackets
@@ -179,7 +180,7 @@ def _unterminated_string(file: str, pieces: list[Lexeme], found: list[Diagnostic
     and ends right before a word is where that began, and what was reported after it is not true.
     """
     last = suspect = pieces[-1]
-    for (piece, line, column), after in zip(pieces, pieces[1:], strict=False):
+    for (piece, line, column), after in pairwise(pieces):
         if piece[0] == '"' and "\n" in piece and after[1:] == advance(piece, line, column) and after[0] not in OPENER:
             suspect = (piece, line, column)
             break
@@ -188,6 +189,6 @@ def _unterminated_string(file: str, pieces: list[Lexeme], found: list[Diagnostic
     span = Span(file, line, column, line, column + len(first_line))
     found[:] = [d for d in found if d.primary and d.primary.span[1:3] < (line, column)]
     secondary = () if suspect is last else (
-        Label(Span(file, last[1], last[2], last[1], last[2] + 1), "with it, this quote opens a string that does not end"),)
+        Label(Span(file, last[1], last[2], last[1], last[2] + 1), "so this quote opens a string that does not end"),)
     found.append(Diagnostic("E-READ-001", "a string is never closed", Label(span, "the string begins here"), secondary,
                             fix=Fix("close it with `\"`; a quote inside a string is written `\\\"`")))

@@ -69,7 +69,7 @@ class _Walk:
             self.open, self.suspect, self.silent = [], None, False
 
     def _close(self, lexeme: Lexeme) -> None:
-        text, line, column = lexeme
+        text = lexeme[0]
         if not self.open:
             if not self.silent and not (self.found and self._touches_last(lexeme)):
                 self._stray(lexeme)
@@ -127,8 +127,8 @@ class _Walk:
         edits = (Edit(place, missing),) if len(self.open) == 1 or not self.suspect else ()
         closer = CLOSER[opener[0]] if self.suspect else missing
         self.found.append(Diagnostic(
-            "E-READ-002", f"a `{opener[0]}` is never closed", Label(self._span(opener), "opened here"), secondary, notes,
-            fix=Fix(f"close it with `{closer}` at the end of line {line}", edits)))
+            "E-READ-002", f"a `{opener[0]}` is never closed", Label(self._span(opener), "opened here"), secondary,
+            notes, fix=Fix(f"close it with `{closer}` at the end of line {line}", edits)))
 
     def _span(self, lexeme: Lexeme) -> Span:
         text, line, column = lexeme

@@ -99,7 +99,7 @@ def _check_characters(word: str) -> None:
         instead = _ELSEWHERE.get(word)
         if instead is None and word.startswith("#'") and len(word) > 2:
             instead = word[2:]
-        label = {"{": "brackets are `(` and `[`", "}": "brackets are `(` and `[`"}.get(first, "no token begins like this")
+        label = "brackets are `(` and `[`" if first in "{}" else "no token begins like this"
         raise Bad("E-READ-007", f"`{word}` is not a token of the language", label,
                   f"write `{instead}`" if instead else None, instead)
     if word.isascii() and word.isprintable():

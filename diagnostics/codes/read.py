@@ -7,14 +7,15 @@ TABLE: tuple[Code, ...] = (
          "A string has no closing quote before the end of the file. Where the quotes of a later string show that an "
          "earlier one swallowed it, the earlier one is pointed at."),
     Code("E-READ-002", "unclosed bracket",
-         "A `(` or `[` has no closing bracket. The indentation of the lines that follow tells which one it is and where "
-         "it was meant to end."),
+         "A `(` or `[` has no closing bracket. The indentation of the lines that follow tells which one it is and "
+         "where it was meant to end."),
     Code("E-READ-003", "closing bracket without an opening one",
          "A `)` or `]` closes nothing: the form it was meant to close is closed already."),
     Code("E-READ-004", "mismatched bracket",
          "A `(` is closed by `]`, or a `[` by `)`."),
     Code("E-READ-005", "bad escape in a string",
-         "Strings know the escapes `\\n`, `\\t`, `\\\"`, `\\\\` and `\\u{1F600}` (a Unicode scalar value in hexadecimal)."),
+         "Strings know the escapes `\\n`, `\\t`, `\\\"`, `\\\\` and `\\u{1F600}` (a Unicode scalar value in "
+         "hexadecimal)."),
     Code("E-READ-006", "bad number",
          "What begins like a number is none: names do not begin with a digit, and numbers are written `42`, "
          "`1_000_000`, `1.5`, `1e-3`, `inf` or `nan`."),

@@ -5,6 +5,8 @@ Substitutions: `%sexpc`; `%filecheck`; `%same EXPECTED ACTUAL` compares two file
 by hand.
 """
 
+# ruff: noqa: F821 (lit gives `config` and `lit_config`)
+
 import os
 import shutil
 import sys

@@ -123,7 +123,8 @@ def test_depth_is_bounded():
 
 def test_edits_repair():
     """Applying what a fix offers gives a text that reads."""
-    for text in ("(a 0x1F)", "(a #t)", "(a [1 2)", '(a "\\d")', "(defun f (x)\n  (g x)\n(defvar y 1)", "(a {)", "(a 1/2)"):
+    for text in ("(a 0x1F)", "(a #t)", "(a [1 2)", '(a "\\d")', "(defun f (x)\n  (g x)\n(defvar y 1)", "(a {)",
+                 "(a 1/2)"):
         _, found = read_text(text)
         lines = text.split("\n")
         for edit in (edit for d in found[:1] for edit in d.fix.edits):
@@ -133,7 +134,8 @@ def test_edits_repair():
         assert codes(fixed) == [], fixed
 
 
-@pytest.mark.parametrize("content, code", [(None, "E-READ-010"), (b"(a \xff)", "E-READ-011"), (b"\xef\xbb\xbf(a)", None)])
+@pytest.mark.parametrize("content, code", [
+    (None, "E-READ-010"), (b"(a \xff)", "E-READ-011"), (b"\xef\xbb\xbf(a)", None)])
 def test_files(tmp_path: Path, content, code):
     path = tmp_path / "a.sexp"
     if content is not None:
