@@ -24,9 +24,9 @@ def main(words: Sequence[str] | None = None, open_loader: OpenLoader | None = No
     try:
         return _main(list(words), open_loader, begun)
     except SexpError as error:
-        for diagnostic in error.diagnostics:
-            _show(diagnostic)
-        return error.diagnostics[0].exit_code
+        return _show(error.diagnostics)
+    except Exception as error:  # a traceback is never what a user sees
+        return _show((_internal(error, words),))
 
 
 def _main(words: list[str], open_loader: OpenLoader | None, begun: float) -> int:
@@ -48,12 +48,35 @@ def _main(words: list[str], open_loader: OpenLoader | None, begun: float) -> int
     return execute(line, ["sexpgpu-run", *words], open_loader, begun)
 
 
-def _show(diagnostic: Diagnostic) -> None:
-    lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
-    lines += [f"  note: {note}" for note in diagnostic.notes]
-    if diagnostic.fix is not None:
-        lines.append(f"  fix: {diagnostic.fix.text}")
-    sys.stderr.write("\n".join(lines) + "\n")
+def _show(diagnostics: Sequence[Diagnostic]) -> int:
+    from sexpgpu.diagnostics import SourceMap
+    from sexpgpu.diagnostics.emit import emit, exit_status
+
+    emit(diagnostics, SourceMap())
+    return exit_status(diagnostics)
+
+
+def _internal(error: Exception, words: Sequence[str]) -> Diagnostic:
+    """Saves the traceback where it can be found, and says so."""
+    import os
+    import platform
+    import tempfile
+    import traceback
+
+    from sexpgpu.diagnostics import Diagnostic, Fix
+
+    summary = (str(error).strip() or "no message").splitlines()[0]
+    notes = [f"{type(error).__name__}: {summary}"]
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="sexpgpu-ice-", suffix=".txt")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"sexpgpu-run {' '.join(words)}\n{platform.platform()}, Python {sys.version}\n\n")
+            file.write("".join(traceback.format_exception(error)))
+        notes.append(f"the traceback is in {path}")
+    except OSError as problem:
+        notes.append(f"the traceback could not be saved: {problem.strerror}")
+    return Diagnostic("E-ICE-004", "an internal error of sexpgpu-run", notes=tuple(notes),
+                      fix=Fix("this is a bug in sexpgpu, not in the experiment; report it with that file"))
 
 
 if __name__ == "__main__":

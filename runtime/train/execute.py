@@ -55,7 +55,8 @@ def execute(line: CommandLine, words: Sequence[str], open_loader: OpenLoader, be
             if resume is not None:
                 settings = run.goes_on(settings, resume)
             session = Session(artifact, Device(uri, settings.threads))
-            return run.train(session, settings, resume, open_loader, line.artifact, words)
+            with StopFlag() as stop:
+                return run.train(session, settings, resume, open_loader, line.artifact, words, stop)
         finally:
             display.close()
     except OSError as error:
@@ -88,11 +89,9 @@ class Run:
         return replace(settings, seed=cursor.seed)
 
     def train(self, session: Session, settings: Settings, resume: Resume | None, open_loader: OpenLoader,
-              artifact: str, words: Sequence[str]) -> int:
+              artifact: str, words: Sequence[str], stop: StopFlag) -> int:
         manifest, folder = self._manifest, self._folder
         command = _go_on(words, folder.path)
-        stop = StopFlag()
-        stop.install()
         status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)})
         cursor = resume.cursor if resume is not None else None
         feed = Feed(open_loader, manifest.loader, manifest.stages, seed=settings.seed, prefetch=settings.prefetch,
