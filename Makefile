@@ -52,9 +52,10 @@ $(VENV)/lint.stamp:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ruff==0.17.6 pyright==1.1.414
 	@touch $@
 
-bless: $(VENV)/test.stamp  ## rewrite the rendered files of tests/lit; read the diff
+bless: $(VENV)/test.stamp  ## rewrite the rendered files of tests/lit and the index of codes; read the diff
 	-$(BIN)/lit --order=lexical -q --param bless=1 tests/lit
-	@git --no-pager diff --stat -- tests/lit
+	sed -i '/<!-- index -->/q' docs/diagnostics.md && $(BIN)/sexpc explain --markdown >> docs/diagnostics.md
+	@git --no-pager diff --stat -- tests/lit docs
 
 bench: $(VENV)/compiler.stamp  ## measure against peers (installs them)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'

@@ -43,7 +43,8 @@ COMMANDS = (
         Flag("--pass", "a pass and its options, as NAME or NAME{option=value …}", "PASS", many=True),
         Flag("--list", "list the passes"), _FORMAT), optional=True,
         about="Runs the passes in the order given, verifies in between and prints the module. `-` reads stdin."),
-    Command("explain", "tell what a code means; without one, list them all", "CODE", (_FORMAT,), optional=True),
+    Command("explain", "tell what a code means; without one, list them all", "CODE", (
+        Flag("--markdown", "print the index of the manual"), _FORMAT), optional=True),
 )
 
 

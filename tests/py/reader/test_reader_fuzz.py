@@ -12,8 +12,8 @@ from sexpgpu.diagnostics.render_text import render_text
 
 #: Pieces whose neighbourhoods are where readers go wrong.
 PIECES = [
-    "(", ")", "[", "]", "{", "}", "'", "`", ",", ",@", "#;", "#|", "|#", ";", '"', "\\", "\\u{", "\n", "\r\n", "\t", " ",
-    "#t", ":", ":a", "a", "1", "0.0.1", "-", "(defun f", "(defvar", "日", "\0", "\u00a0", "\ufeff", "“", "e\u0301",
+    "(", ")", "[", "]", "{", "}", "'", "`", ",", ",@", "#;", "#|", "|#", ";", '"', "\\", "\\u{", "\n", "\r\n", "\t",
+    " ", "#t", ":", ":a", "a", "1", "0.0.1", "-", "(defun f", "(defvar", "日", "\0", "\u00a0", "\ufeff", "“", "e\u0301",
 ]
 
 texts = st.one_of(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.text(max_size=80))
