@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The type checker wants the packages under the name they are imported by.
+TYPES := build/types
 EXAMPLE := examples/bytes-gpt
 # What an install depends on: the list of dependencies and the native loader. Python files are used in place.
 NATIVE := pyproject.toml CMakeLists.txt $(shell find runtime/dataio -name CMakeLists.txt -o -path '*native*' -type f)
@@ -42,7 +44,10 @@ test-slow: $(VENV)/test.stamp  ## run the sweeps that take minutes
 
 lint: $(VENV)/lint.stamp $(VENV)/test.stamp  ## check style and types
 	$(BIN)/ruff check .
-	$(BIN)/pyright
+	mkdir -p $(TYPES)/sexpgpu
+	ln -sfn $(foreach part,compiler runtime cli diagnostics,$(CURDIR)/$(part)) $(TYPES)/sexpgpu/
+	echo '{"typeCheckingMode": "standard", "pythonVersion": "3.11"}' > $(TYPES)/pyrightconfig.json
+	cd $(TYPES) && $(CURDIR)/$(BIN)/pyright --pythonpath $(CURDIR)/$(BIN)/python sexpgpu
 
 format: $(VENV)/lint.stamp  ## sort imports and apply the safe fixes
 	$(BIN)/ruff check --fix .

@@ -23,7 +23,6 @@ MAX_DEPTH = 200
 
 _PREFIXES = {"'": "quote", "`": "quasiquote", ",": "unquote", ",@": "unquote-splicing"}
 _WORDS: dict[str, Literal] = {}
-_MISSING = object()
 
 Report = Callable[[Diagnostic], None]
 
@@ -64,15 +63,14 @@ class _Reader:
 
     def read(self, pieces: list[Lexeme]) -> list[Datum]:
         file, words = self.file, _WORDS
-        make, missing = tuple.__new__, _MISSING   # a named tuple by the shortest way
+        make = tuple.__new__   # a named tuple by the shortest way
         stack: list[tuple[str, int, int, list[Datum], list[Lexeme]]] = []
         items: list[Datum] = []
         prefixes: list[Lexeme] = []
         depth = 0
         for piece, line, column in pieces:
-            value = words.get(piece, missing)
-            if value is not missing:
-                datum: Datum = Atom(value, make(Span, (file, line, column, line, column + len(piece))))
+            if piece in words:
+                datum: Datum = Atom(words[piece], make(Span, (file, line, column, line, column + len(piece))))
             elif piece in CLOSER:
                 depth += 1
                 if depth > MAX_DEPTH:
