@@ -10,7 +10,7 @@ from sexpgpu.compiler.frontend.ops.registry import OPS, Call, Failed, Op, op
 #: The files of the table, in the manual's order.
 GROUPS: tuple[str, ...] = (
     "arithmetic", "functions", "logic", "reductions", "shapes", "joining", "indexing", "make", "linear_algebra",
-    "random", "control", "cast",
+    "einsum", "random", "control", "cast", "checks",
 )
 
 for _group in GROUPS:

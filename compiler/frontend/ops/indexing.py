@@ -120,7 +120,8 @@ def take_along(call: Call, x: object, indices: object, axis: object) -> Tensor:
 
 
 @op("one-hot", "ids classes &key (dtype :f32)", group=GROUP, rule="int […], n -> [… n]",
-    grad="none: it gives constants", doc="1 at the place of each id and 0 elsewhere, along a new last axis; all 0 for an id outside.")
+    grad="none: it gives constants",
+    doc="1 at the place of each id and 0 elsewhere, along a new last axis; all 0 for an id outside.")
 def one_hot(call: Call, ids: object, classes: object, dtype: object) -> Tensor:
     places = integer_tensor(call, "ids", ids, "ids")
     count = integer(call, "classes", classes)

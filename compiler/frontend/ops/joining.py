@@ -185,7 +185,8 @@ def pad(call: Call, x: object, widths: object, value: object) -> Tensor:
     if len(pairs) != x.rank or any(not isinstance(p, tuple) or len(p) != 2 for p in pairs):
         call.fail("E-SHAPE-004", f"`pad` takes one [before after] for each of the {x.rank} axes", at=span,
                   label=f"this is {describe(widths)}",
-                  secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),), fix="for two axes, `[[0 0] [1 1]]`")
+                  secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),),
+                  fix="for two axes, `[[0 0] [1 1]]`")
     low = [integer(call, "widths", p[0], "a width") for p in pairs]
     high = [integer(call, "widths", p[1], "a width") for p in pairs]
     if any(n < 0 for n in (*low, *high)):

@@ -1,0 +1,17 @@
+; Normalisation over the last axis. `gain` and `bias` are tensors of that axis' size, or nil to leave them out.
+
+(defun %scaled (x gain bias)
+  (let ((x (if gain (* x gain) x)))
+    (if bias (+ x bias) x)))
+
+(defun layer-norm (x gain bias &key (eps 1e-5))
+  "(x - mean) / sqrt(var + eps) · gain + bias over the last axis. The variance is that of the centred values."
+  (let* ((x (%floats "layer-norm" x))
+         (centred (- x (mean x :axis -1 :keep true)))
+         (spread (mean (square centred) :axis -1 :keep true)))
+    (%scaled (* centred (rsqrt (+ spread eps))) gain bias)))
+
+(defun rms-norm (x gain &key (eps 1e-5))
+  "x / sqrt(mean(x²) + eps) · gain over the last axis."
+  (let ((x (%floats "rms-norm" x)))
+    (%scaled (* x (rsqrt (+ (mean (square x) :axis -1 :keep true) eps))) gain nil)))
