@@ -162,6 +162,10 @@ def erf(x: ir.Value) -> ir.Value:
     return make("chlo.erf", [x.type], [x]).result
 
 
+def erf_inv(x: ir.Value) -> ir.Value:
+    return make("chlo.erf_inv", [x.type], [x]).result
+
+
 def is_finite(x: ir.Value) -> ir.Value:
     return make("stablehlo.is_finite", [tensor_type(shape_of(x), "i1")], [x]).result
 
@@ -361,6 +365,107 @@ def scatter(x: ir.Value, indices: ir.Value, updates: ir.Value, *, window_dims: D
         old, new = body.arguments
         return_([new if kind == "set" else make(f"stablehlo.{kind}", [scalar], [old, new]).result])
     return op.result
+
+
+def sort(xs: Sequence[ir.Value], dim: int,
+         before: Callable[[Sequence[ir.Value], Sequence[ir.Value]], ir.Value], *, stable: bool = True
+         ) -> list[ir.Value]:
+    """Sorts several tensors of one shape together; `before(left, right)` gets a scalar of each."""
+    op = make("stablehlo.sort", [x.type for x in xs], list(xs),
+              {"dimension": i64(dim), "is_stable": ir.BoolAttr.get(stable)}, regions=1)
+    scalars = [tensor_type([], element_type(x)) for x in xs]
+    body = block(op.regions[0], [s for s in scalars for _ in range(2)])
+    with ir.InsertionPoint(body):
+        arguments = list(body.arguments)
+        return_([before(arguments[::2], arguments[1::2])])
+    return list(op.results)
+
+
+# -- windows ----------------------------------------------------------------------------------------------------------
+
+def convolution(x: ir.Value, kernel: ir.Value, *, strides: Dims, padding: Sequence[tuple[int, int]],
+                dilation: Dims, groups: int = 1, element: ir.Type | str | None = None) -> ir.Value:
+    """Channels last: `x` [batch, space…, in], `kernel` [space…, in / groups, out] → [batch, space…, out]."""
+    sx, sk = shape_of(x), shape_of(kernel)
+    n = len(sx) - 2
+    space = [(sx[i + 1] + lo + hi - ((sk[i] - 1) * dilation[i] + 1)) // strides[i] + 1
+             for i, (lo, hi) in enumerate(padding)]
+    names = ", ".join(str(i) for i in range(n))
+    numbers = ir.Attribute.parse(f"#stablehlo.conv<[b, {names}, f]x[{names}, i, o]->[b, {names}, f]>")
+    pads = ir.Attribute.parse(f"dense<{[list(p) for p in padding]}> : tensor<{n}x2xi64>")
+    result = tensor_type([sx[0], *space, sk[-1]], element if element is not None else element_type(x))
+    return make("stablehlo.convolution", [result], [x, kernel], {
+        "window_strides": i64_array(strides), "padding": pads, "rhs_dilation": i64_array(dilation),
+        "dimension_numbers": numbers, "feature_group_count": i64(groups), "batch_group_count": i64(1),
+    }).result
+
+
+def reduce_window(x: ir.Value, kind: str, *, window: Dims, strides: Dims, padding: Sequence[tuple[int, int]],
+                  dilation: Dims | None = None) -> ir.Value:
+    """A reduction over sliding windows of every axis; `kind` as in `reduce`; padding is the kind's identity."""
+    element = element_type(x)
+    scalar = tensor_type([], element)
+    steps = list(dilation) if dilation is not None else [1] * len(window)
+    shape = [(n + lo + hi - ((w - 1) * d + 1)) // s + 1 for n, w, s, d, (lo, hi)
+             in zip(shape_of(x), window, strides, steps, padding, strict=True)]
+    start = splat(identity(kind, element), [], element)
+    op = make("stablehlo.reduce_window", [tensor_type(shape, element)], [x, start], {
+        "window_dimensions": i64_array(window), "window_strides": i64_array(strides),
+        "window_dilations": i64_array(steps),
+        "padding": ir.Attribute.parse(f"dense<{[list(p) for p in padding]}> : tensor<{len(window)}x2xi64>"),
+    }, regions=1)
+    body = block(op.regions[0], [scalar, scalar])
+    with ir.InsertionPoint(body):
+        return_([make(f"stablehlo.{kind}", [scalar], list(body.arguments)).result])
+    return op.result
+
+
+# -- control ----------------------------------------------------------------------------------------------------------
+
+def if_(predicate: ir.Value, on_true: Callable[[], Sequence[ir.Value]], on_false: Callable[[], Sequence[ir.Value]]
+        ) -> list[ir.Value]:
+    """Branches use outer values freely; both give the same types. `predicate` is a scalar `i1`."""
+    regions: list[tuple[ir.Block, Sequence[ir.Value]]] = []
+    # The branches tell the result types, and an operation needs them when it is made: stage into a block first.
+    holder = make("stablehlo.if", [], [predicate], regions=2)
+    for region, branch in zip(holder.regions, (on_true, on_false), strict=True):
+        body = block(region, [])
+        with ir.InsertionPoint(body):
+            values = list(branch())
+            return_(values)
+        regions.append((body, values))
+    types = [v.type for v in regions[0][1]]
+    op = make("stablehlo.if", types, [predicate], regions=2)
+    for region, (body, _) in zip(op.regions, regions, strict=True):
+        body.append_to(region)
+    holder.erase()
+    return list(op.results)
+
+
+def while_(initial: Sequence[ir.Value], condition: Callable[[Sequence[ir.Value]], ir.Value],
+           step: Callable[[Sequence[ir.Value]], Sequence[ir.Value]]) -> list[ir.Value]:
+    """`condition` and `step` get the carried values; outer values may be used freely."""
+    types = [v.type for v in initial]
+    op = make("stablehlo.while", types, list(initial), regions=2)
+    test = block(op.regions[0], types)
+    with ir.InsertionPoint(test):
+        return_([condition(list(test.arguments))])
+    body = block(op.regions[1], types)
+    with ir.InsertionPoint(body):
+        return_(list(step(list(body.arguments))))
+    return list(op.results)
+
+
+def counted_loop(trips: int, initial: Sequence[ir.Value],
+                 step: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]]) -> list[ir.Value]:
+    """`step(index, carried)` for index 0 … trips − 1, an i32 scalar; gives the carried values.
+
+    The one form that IREE turns into a loop on the host, and that has a derivative: a `LT` with a bound from outside,
+    an `add` of a step from outside.
+    """
+    start, one, bound = (splat(n, [], "i32") for n in (0, 1, trips))
+    return while_([start, *initial], lambda c: compare("LT", c[0], bound),
+                  lambda c: [add(c[0], one), *step(c[0], c[1:])])[1:]
 
 
 # -- random bits ------------------------------------------------------------------------------------------------------

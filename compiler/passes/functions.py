@@ -39,7 +39,19 @@ def body(func: ir.Operation) -> ir.Block:
 
 
 def terminator(func: ir.Operation) -> ir.Operation:
-    return list(body(func).operations)[-1].operation
+    return last(body(func))
+
+
+def last(block: ir.Block) -> ir.Operation:
+    """The terminator of a block."""
+    return list(block.operations)[-1].operation
+
+
+def sweep(block: ir.Block) -> None:
+    """Erases operations whose results nobody uses; what has side effects stays."""
+    for op in reversed([op.operation for op in block.operations][:-1]):
+        if not any(True for r in op.results for _ in r.uses) and "has_side_effect" not in op.attributes:
+            op.erase()
 
 
 def walk(block: ir.Block) -> Iterator[ir.Operation]:
@@ -124,12 +136,12 @@ def return_values(values: Sequence[ir.Value]) -> None:
     ir.Operation.create("func.return", operands=list(values))
 
 
-def clone_into(ops: Sequence[ir.Operation], mapping: dict[ir.Value, ir.Value]) -> None:
+def clone_one(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operation:
     """Clones at the insertion point; operands, also of nested operations, are looked up in `mapping`, which grows."""
-    for op in ops:
-        copy = op.operation.clone(ir.InsertionPoint.current)
-        _remap(copy, mapping)
-        mapping.update(zip(op.operation.results, copy.operation.results, strict=True))
+    copy = op.clone(ir.InsertionPoint.current).operation
+    _remap(copy, mapping)
+    mapping.update(zip(op.results, copy.results, strict=True))
+    return copy
 
 
 def _remap(op: ir.Operation, mapping: Mapping[ir.Value, ir.Value]) -> None:
@@ -147,7 +159,8 @@ def inline(func: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
     block = body(func)
     mapping = dict(zip(block.arguments, operands, strict=True))
     *ops, end = [op.operation for op in block.operations]
-    clone_into(ops, mapping)
+    for op in ops:
+        clone_one(op, mapping)
     return [mapping.get(v, v) for v in end.operands]
 
 

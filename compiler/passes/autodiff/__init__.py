@@ -16,11 +16,15 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.autodiff import (  # noqa: F401: each fills its part of the rule table
+    branches,
     contraction,
     elementwise,
     indexing,
+    loops,
     reduction,
     shape,
+    sorting,
+    windows,
 )
 from sexpgpu.compiler.passes.autodiff.reverse import backpropagate, is_real
 from sexpgpu.compiler.passes.base import Pass

@@ -67,15 +67,19 @@ def active_values(ops: Sequence[ir.Operation], wrt: Sequence[ir.Value], ends: Se
     return active
 
 
-def _no_rule(op: ir.Operation, why: str | None = None) -> Diagnostic:
-    span = span_of(op.location)
-    name = f"custom_call @{ir.StringAttr(op.attributes['call_target_name']).value}" \
-        if op.name == "stablehlo.custom_call" else op.name.partition(".")[2]
+def _called(op: ir.Operation) -> str:
+    """The operation's name for a message."""
+    if op.name == "stablehlo.custom_call":
+        return f"custom_call @{ir.StringAttr(op.attributes['call_target_name']).value}"
+    return op.name
+
+
+def _no_rule(name: str, location: ir.Location, why: str | None = None, code: str = "E-GRAD-001") -> Diagnostic:
+    span = span_of(location)
     return Diagnostic(
-        "E-GRAD-001", f"`{name}` has no derivative rule",
+        code, f"`{name.removeprefix('stablehlo.')}` has no derivative" + ("" if why else " rule"),
         primary=Label(span, "the loss depends on a parameter through this") if span else None,
-        chain=chain_of(op.location),
-        notes=(why or f"the operation is `{op.name}`",),
+        chain=chain_of(location), notes=(why,) if why else (),
     )
 
 
@@ -88,7 +92,7 @@ def backpropagate(ops: Sequence[ir.Operation], seeds: Sequence[tuple[ir.Value, i
     active = active_values(ops, wrt, [v for v, _ in seeds])
     missing = [op for op in ops if any(r in active for r in op.results) and op.name not in RULES]
     if missing:
-        raise SexpError(*(_no_rule(op) for op in missing))
+        raise SexpError(*(_no_rule(_called(op), op.location) for op in missing))
     cotangents: dict[ir.Value, ir.Value] = {}
 
     def accumulate(value: ir.Value, cotangent: ir.Value) -> None:
@@ -103,11 +107,14 @@ def backpropagate(ops: Sequence[ir.Operation], seeds: Sequence[tuple[ir.Value, i
         if all(c is None for c in arrived):
             continue
         with op.location:
+            # A rule may replace its operation by one that also keeps what the way back needs: read operands first.
+            sources = inputs(op)
+            name, location = _called(op), op.location
             try:
-                thunks = RULES[op.name](Primal(op, arrived))
+                thunks = RULES[op.name](Primal(op, arrived, active))
+                for value, thunk in zip(sources, thunks, strict=True):
+                    if thunk is not None and value in active:
+                        accumulate(value, thunk())
             except NoDerivative as no:
-                raise SexpError(_no_rule(op, str(no))) from None
-            for value, thunk in zip(inputs(op), thunks, strict=True):
-                if thunk is not None and value in active:
-                    accumulate(value, thunk())
+                raise SexpError(_no_rule(name, location, str(no), no.code)) from None
     return [cotangents.get(v) for v in wrt]

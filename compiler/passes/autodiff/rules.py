@@ -7,7 +7,7 @@ that matter are called, so nothing is built to be thrown away. None means that n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,10 +18,14 @@ Thunk: TypeAlias = Callable[[], ir.Value]
 
 @dataclass(frozen=True, slots=True)
 class Primal:
-    """An operation met on the way back; `cotangents` has None for a result nothing depends on."""
+    """An operation met on the way back; `cotangents` has None for a result nothing depends on.
+
+    `active` holds the values that take part: rules for operations with regions prune with it.
+    """
 
     op: ir.Operation
     cotangents: Sequence[ir.Value | None]
+    active: Set[ir.Value] = frozenset()
 
     @property
     def g(self) -> ir.Value:
@@ -42,6 +46,10 @@ class Primal:
 class NoDerivative(Exception):
     """Raised by a rule for a form of its operation that it does not know; the text is a note for the user."""
 
+    def __init__(self, why: str, code: str = "E-GRAD-001") -> None:
+        super().__init__(why)
+        self.code = code
+
 
 Rule: TypeAlias = Callable[[Primal], Sequence[Thunk | None]]
 
@@ -60,7 +68,10 @@ SILENT_MARKERS = frozenset({"stop_gradient", "counter", "metric", "update_buffer
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a rule under each full operation name."""
+    """Registers a rule under each full operation name.
+
+    There is a thunk for each operand, then, for an operation with regions, for each value they capture.
+    """
 
     def register(function: Rule) -> Rule:
         for name in names:

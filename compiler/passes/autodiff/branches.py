@@ -1,0 +1,48 @@
+"""Derivatives of `if` and `case`: the same choice again, each branch run forward and then backward.
+
+What a branch captures takes the cotangents. The branch is computed a second time: its values live only inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from iree.compiler import ir
+
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.autodiff.reverse import backpropagate, captured
+from sexpgpu.compiler.passes.autodiff.rules import Primal, Thunk, rule
+
+
+def replay(block: ir.Block, arguments: Sequence[ir.Value]) -> tuple[list[ir.Operation], list[ir.Value]]:
+    """Clones a region's block at the insertion point: the new operations, and what it returns."""
+    mapping = dict(zip(block.arguments, arguments, strict=True))
+    *ops, end = [op.operation for op in block.operations]
+    clones = [fn.clone_one(op, mapping) for op in ops]
+    return clones, [mapping.get(v, v) for v in end.operands]
+
+
+@rule("stablehlo.if", "stablehlo.case")
+def _choice(p: Primal) -> Sequence[Thunk | None]:
+    outside = captured(p.op)
+    wanted = [v for v in outside if v in p.active]
+    predicate = p.operands[0]
+
+    @cache
+    def cotangents() -> list[ir.Value]:
+        types = [v.type for v in wanted]
+        op = hlo.make(p.op.name, types, [predicate], regions=len(p.op.regions))
+        for region, old in zip(op.regions, p.op.regions, strict=True):
+            with ir.InsertionPoint(hlo.block(region, [])):
+                ops, values = replay(old.blocks[0], [])
+                seeds = [(v, g) for v, g in zip(values, p.cotangents, strict=True) if g is not None]
+                found = backpropagate(ops, seeds, wanted)
+                hlo.return_([hlo.zeros_like(v) if g is None else g for v, g in zip(wanted, found, strict=True)])
+        return list(op.results)
+
+    def of(value: ir.Value) -> Thunk | None:
+        return (lambda: cotangents()[wanted.index(value)]) if value in wanted else None
+
+    return [None, *(of(v) for v in outside)]

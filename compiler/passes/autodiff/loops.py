@@ -1,0 +1,220 @@
+"""Derivative of a counted loop: the loop again, backwards, over the carried values each round began with.
+
+A loop counts when its condition is `counter < bound` and the counter grows by a constant, all three known. The forward
+loop is replaced by one that also stacks the carried values which the backward round reads (found by a trial, so a
+stack of outputs that is only written is not itself stacked); the backward round computes the body once more from them.
+Memory is the rounds times those values, time that of one more forward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from iree.compiler import ir
+
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.autodiff.branches import replay
+from sexpgpu.compiler.passes.autodiff.reverse import active_values, backpropagate, captured, is_real
+from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
+
+
+def _known(value: ir.Value) -> int | None:
+    """The number of a scalar integer constant."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant" or hlo.shape_of(value):
+        return None
+    return int(np.array(ir.DenseElementsAttr(owner.attributes["value"])).item())
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The counter is carried value `index`; round r sees `start + r · step`."""
+
+    index: int
+    start: int
+    step: int
+    trips: int
+
+
+def count_of(op: ir.Operation) -> Count | None:
+    test, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
+    decision = fn.last(test).operands[0].owner
+    if isinstance(decision, ir.Block) or decision.name != "stablehlo.compare" or \
+            "LT" not in str(decision.attributes["comparison_direction"]):
+        return None
+    arguments = list(test.arguments)
+    counter, bound = decision.operands
+    if counter not in arguments:
+        return None
+    index = arguments.index(counter)
+    if bound in arguments:
+        # A bound that is carried along unchanged.
+        at = arguments.index(bound)
+        if fn.last(body).operands[at] != body.arguments[at]:
+            return None
+        bound = op.operands[at]
+    grown = fn.last(body).operands[index].owner
+    if isinstance(grown, ir.Block) or grown.name != "stablehlo.add" or body.arguments[index] not in list(grown.operands):
+        return None
+    by = [v for v in grown.operands if v != body.arguments[index]]
+    start, limit, step = _known(op.operands[index]), _known(bound), _known(by[0]) if by else None
+    if start is None or limit is None or step is None or step <= 0:
+        return None
+    return Count(index, start, step, max(0, -(-(limit - start) // step)))
+
+
+class _Loop:
+    """One loop to be reversed: who takes part, and what each round needs."""
+
+    def __init__(self, p: Primal, count: Count) -> None:
+        self.op, self.count = p.op, count
+        self.body = p.op.regions[1].blocks[0]
+        self.outside = captured(p.op)
+        self.wanted = [v for v in self.outside if v in p.active]
+        self.carried = self._active_carries(p)
+        self.given = {i: p.cotangents[i] for i in self.carried}
+
+    def _active_carries(self, p: Primal) -> list[int]:
+        """Carried values that depend on an active input and on which an arrived cotangent depends, in any round."""
+        ops = [op.operation for op in self.body.operations][:-1]
+        returned = list(fn.last(self.body).operands)
+        arguments = list(self.body.arguments)
+        varied = {i for i, v in enumerate(p.operands) if v in p.active}
+        useful = {i for i, g in enumerate(p.cotangents) if g is not None}
+        while True:
+            everything = [v for i, v in enumerate(returned) if is_real(v)]
+            reached = active_values(ops, [*(arguments[i] for i in varied), *self.wanted], everything)
+            new_varied = varied | {i for i, v in enumerate(returned) if v in reached}
+            needed = active_values(ops, [a for a in arguments if is_real(a)], [returned[i] for i in useful])
+            new_useful = useful | {i for i, a in enumerate(arguments) if a in needed}
+            if (new_varied, new_useful) == (varied, useful):
+                return sorted(i for i in varied & useful if is_real(arguments[i]))
+            varied, useful = new_varied, new_useful
+
+    def backward(self, arguments: Sequence[ir.Value], cotangents: Sequence[ir.Value]
+                 ) -> tuple[list[ir.Operation], list[ir.Value | None]]:
+        """One round back from the values it began with: replayed operations; cotangents of carried and captured."""
+        ops, returned = replay(self.body, arguments)
+        seeds = [(returned[i], g) for i, g in zip(self.carried, cotangents, strict=True)]
+        return ops, backpropagate(ops, seeds, [*(arguments[i] for i in self.carried), *self.wanted])
+
+    def invariant(self, index: int) -> bool:
+        return fn.last(self.body).operands[index] == self.body.arguments[index]
+
+    def stacked(self) -> list[int]:
+        """Carried values that the backward round reads and cannot tell otherwise: by a trial that is thrown away."""
+        types = [a.type for a in self.body.arguments]
+        trial = hlo.make("stablehlo.case", [], [hlo.splat(0, [], "i32")], regions=1)
+        block = hlo.block(trial.regions[0], [*types, *(types[i] for i in self.carried)])
+        arguments = list(block.arguments)
+        with ir.InsertionPoint(block):
+            _, found = self.backward(arguments[:len(types)], arguments[len(types):])
+            hlo.return_([v for v in found if v is not None])
+        fn.sweep(block)
+        needed = [i for i in range(len(types)) if any(True for _ in arguments[i].uses)]
+        index_owner = trial.operands[0].owner
+        trial.erase()
+        index_owner.erase()
+        return [i for i in needed if i != self.count.index and not self.invariant(i)]
+
+
+def _index(counter: ir.Value, count: Count) -> ir.Value:
+    """The round's number, from the counter."""
+    kind = hlo.element_type(counter)
+    index = counter if count.start == 0 else hlo.subtract(counter, hlo.splat(count.start, [], kind))
+    return index if count.step == 1 else hlo.divide(index, hlo.splat(count.step, [], kind))
+
+
+def _with_stacks(loop: _Loop, stacked: Sequence[int]) -> list[ir.Value]:
+    """A forward loop that takes over from the old one and also gives these stacks, `[trips, …]`."""
+    op, count = loop.op, loop.count
+    n = len(op.operands)
+    with ir.InsertionPoint(op), op.location:
+        types = [ir.RankedTensorType(loop.body.arguments[i].type) for i in stacked]
+        initial = [*op.operands, *(hlo.splat(0, [count.trips, *t.shape], t.element_type) for t in types)]
+        test, body = (region.blocks[0] for region in op.regions)
+
+        def step(carried: Sequence[ir.Value]) -> list[ir.Value]:
+            index = _index(carried[count.index], count)
+            stacks = [_write(s, carried[i], index) for s, i in zip(carried[n:], stacked, strict=True)]
+            return [*replay(body, carried[:n])[1], *stacks]
+
+        results = hlo.while_(initial, lambda carried: replay(test, carried[:n])[1][0], step)
+    for old, new in zip(op.results, results[:n], strict=True):
+        old.replace_all_uses_with(new)
+    return results[n:]
+
+
+def _write(stack: ir.Value, value: ir.Value, index: ir.Value) -> ir.Value:
+    row = hlo.reshape(value, [1, *hlo.shape_of(value)])
+    zero = hlo.splat(0, [], hlo.element_type(index))
+    return hlo.dynamic_update_slice(stack, row, [index, *[zero] * len(hlo.shape_of(value))])
+
+
+def _read(stack: ir.Value, index: ir.Value) -> ir.Value:
+    shape = hlo.shape_of(stack)[1:]
+    zero = hlo.splat(0, [], hlo.element_type(index))
+    return hlo.reshape(hlo.dynamic_slice(stack, [index, *[zero] * len(shape)], [1, *shape]), shape)
+
+
+def _reverse(loop: _Loop) -> list[ir.Value]:
+    """Builds both loops; the cotangents of the active carried values, then of the captured ones."""
+    op, count, stacked = loop.op, loop.count, loop.stacked()
+    stacks = _with_stacks(loop, stacked)
+    kinds = [a.type for a in loop.body.arguments]
+    invariant = {i: op.operands[i] for i in range(len(kinds)) if loop.invariant(i)}
+    first = [hlo.zeros_like(op.operands[i]) if loop.given[i] is None else loop.given[i] for i in loop.carried]
+    totals = [hlo.zeros_like(v) for v in loop.wanted]
+    n = len(first)
+
+    def round_back(j: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
+        r = hlo.subtract(hlo.splat(count.trips - 1, [], "i32"), j)
+        begun = [_begun(i, kind, r, count, stacked, stacks, invariant) for i, kind in enumerate(kinds)]
+        _, found = loop.backward(begun, values[:n])
+        carried = [hlo.zeros_like(v) if g is None else g for v, g in zip(values[:n], found[:n], strict=True)]
+        summed = [v if g is None else hlo.add(v, g) for v, g in zip(values[n:], found[n:], strict=True)]
+        return [*carried, *summed]
+
+    results = hlo.counted_loop(count.trips, [*first, *totals], round_back)
+    op.erase()
+    return results
+
+
+def _begun(i: int, kind: ir.Type, r: ir.Value, count: Count, stacked: Sequence[int], stacks: Sequence[ir.Value],
+           invariant: dict[int, ir.Value]) -> ir.Value:
+    """Carried value `i` as round `r` began with it."""
+    if i == count.index:
+        element = ir.RankedTensorType(kind).element_type
+        scaled = hlo.multiply(hlo.convert(r, element), hlo.splat(count.step, [], element))
+        return hlo.add(scaled, hlo.splat(count.start, [], element))
+    if i in invariant:
+        return invariant[i]
+    if i in stacked:
+        return _read(stacks[stacked.index(i)], r)
+    tensor = ir.RankedTensorType(kind)
+    return hlo.splat(0, tensor.shape, tensor.element_type)
+
+
+@rule("stablehlo.while")
+def _while(p: Primal) -> Sequence[Thunk | None]:
+    count = count_of(p.op)
+    if count is None:
+        raise NoDerivative("the number of rounds is not known at compile time", "E-GRAD-003")
+    loop = _Loop(p, count)
+    operands, outside = p.operands, loop.outside
+
+    @cache
+    def cotangents() -> list[ir.Value]:
+        return _reverse(loop)
+
+    def of_carried(i: int) -> Thunk | None:
+        return (lambda: cotangents()[loop.carried.index(i)]) if i in loop.carried else None
+
+    def of_captured(v: ir.Value) -> Thunk | None:
+        return (lambda: cotangents()[len(loop.carried) + loop.wanted.index(v)]) if v in loop.wanted else None
+
+    return [*(of_carried(i) for i in range(len(operands))), *(of_captured(v) for v in outside)]
