@@ -1,6 +1,135 @@
-// The Python module.
+// The Python module: the core with its waits made friendly to the interpreter.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <tuple>
+
+#include "core.h"
+#include "order/random.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
+using namespace sexpgpu::dataio;
 
-NB_MODULE(_native, m) { m.attr("ARROW_MAJOR") = SEXPGPU_ARROW_MAJOR; }
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{50};  // how long a signal such as Ctrl-C may go unseen
+
+using FieldTuple = std::tuple<std::string, std::string, std::string, std::vector<int64_t>>;
+using FileTuple = std::tuple<std::string, std::string, std::string>;
+
+Field field_of(const FieldTuple& tuple) {
+  const auto& [name, column, dtype_name, shape] = tuple;
+  const auto dtype = dtype_named(dtype_name);
+  if (!dtype) throw nb::value_error(("no dtype is named " + dtype_name).c_str());
+  int64_t elements = 1;
+  for (const int64_t size : shape)
+    if (size < 1 || __builtin_mul_overflow(elements, size, &elements) || elements > (int64_t{1} << 40))
+      throw nb::value_error("a shape has sizes of at least 1, and at most 2^40 values");
+  return {name, column, *dtype, shape, elements, elements * info(*dtype).bytes};
+}
+
+// With the GIL: lets Python's signal handlers run, and stops when one raised.
+void poll_signals() {
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+std::unique_ptr<Core> make_core(const std::vector<FileTuple>& files, const std::vector<FieldTuple>& fields,
+                                int64_t batch, int64_t world, int64_t rank, int64_t shuffle, bool partial, int threads,
+                                int prefetch, int64_t lookahead) {
+  std::vector<Field> made;
+  for (const auto& field : fields) made.push_back(field_of(field));
+  std::vector<FileName> names;
+  for (const auto& [name, path, encoding] : files) names.push_back({name, path, encoding});
+  const CoreOptions options{batch, world, rank, shuffle, partial, threads, prefetch, lookahead};
+  const nb::gil_scoped_release released;
+  return std::make_unique<Core>(names, made, options, poll_signals);
+}
+
+// The next lease or None at the end, and the milliseconds spent here.
+nb::tuple next(Core& core) {
+  const auto begun = std::chrono::steady_clock::now();
+  std::unique_ptr<Lease> lease;
+  Engine::Wait wait;
+  {
+    const nb::gil_scoped_release released;
+    while ((wait = core.next(kPatience, lease)) == Engine::Wait::timeout) poll_signals();
+  }
+  const std::chrono::duration<double, std::milli> waited = std::chrono::steady_clock::now() - begun;
+  nb::object given = lease ? nb::cast(std::move(lease)) : nb::none();
+  return nb::make_tuple(std::move(given), waited.count());
+}
+
+// All bytes of the slab. The array keeps the lease, and with it the memory, alive.
+nb::ndarray<nb::numpy, uint8_t> slab_bytes(nb::handle self) {
+  Lease& lease = nb::cast<Lease&>(self);
+  const size_t size = static_cast<size_t>(lease.bytes());
+  return nb::ndarray<nb::numpy, uint8_t>(lease.data(), {size}, self);
+}
+
+// Faults become SexpError; what that looks like is decided in Python.
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const FaultError& error) {
+    const Fault& fault = error.fault();
+    try {
+      const nb::object made = nb::module_::import_("sexpgpu.runtime.dataio.faults")
+                                  .attr("error_of")(fault.code, fault.message, fault.notes, fault.advice, fault.word,
+                                                    fault.choices);
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+    } catch (nb::python_error& inner) {
+      inner.restore();
+    }
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.attr("ARROW_MAJOR") = SEXPGPU_ARROW_MAJOR;
+  // Batches and cores may be alive when the interpreter ends; that is no leak of ours to report.
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator(translate);
+
+  m.def("draw", &draw, "key"_a, "epoch"_a, "index"_a, "bound"_a, "One draw of the shuffle, for tests.");
+  m.def(
+      "philox",
+      [](const std::vector<uint32_t>& counter, const std::vector<uint32_t>& key) {
+        const auto out = philox({counter.at(0), counter.at(1), counter.at(2), counter.at(3)}, {key.at(0), key.at(1)});
+        return std::vector<uint32_t>(out.begin(), out.end());
+      },
+      "counter"_a, "key"_a, "One block of the generator, for tests.");
+
+  nb::class_<Lease>(m, "Lease")
+      .def_prop_ro("bytes", &slab_bytes)
+      .def_prop_ro("records", &Lease::records)
+      .def_prop_ro("position", &Lease::position)
+      .def("release", &Lease::release);
+
+  nb::class_<Core>(m, "Core")
+      .def_prop_ro("rows", [](const Core& core) { return core.layout().rows(); })
+      .def_prop_ro("file_rows",
+                   [](const Core& core) {
+                     std::vector<int64_t> rows;
+                     for (const auto& file : core.layout().files()) rows.push_back(file.rows());
+                     return rows;
+                   })
+      .def_prop_ro("offsets", [](const Core& core) { return core.shape().offset; })
+      .def_prop_ro("ready", &Core::ready)
+      .def_prop_ro("bytes_read", &Core::bytes_read)
+      .def_prop_ro("running", &Core::running)
+      .def("memory_bound", &Core::memory_bound)
+      .def("start", &Core::start, "key"_a, "position"_a, "end"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("stop", &Core::stop, nb::call_guard<nb::gil_scoped_release>())
+      .def("next", &next);
+
+  m.def("open_core", &make_core, "files"_a, "fields"_a, "batch"_a, "world"_a, "rank"_a, "shuffle"_a, "partial"_a,
+        "threads"_a, "prefetch"_a, "lookahead"_a);
+}

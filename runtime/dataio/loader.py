@@ -1,0 +1,200 @@
+"""The loader: batches of checked rows in one reproducible order, decoded ahead by threads of its own."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sexpgpu.runtime.dataio.batch import Batch, FieldView
+from sexpgpu.runtime.dataio.cursor import Cursor, from_json, identity_of, order_key, to_json
+from sexpgpu.runtime.dataio.faults import error
+from sexpgpu.runtime.dataio.core import Core, open_core
+from sexpgpu.runtime.dataio.sources import source_files, stage_named
+from sexpgpu.runtime.dataio.spec import Json, LoaderSpec
+from sexpgpu.runtime.dtypes import DTYPES
+
+DEFAULT_LOOKAHEAD = 64 << 20
+"""Bytes of rows decoded ahead: enough for two row groups of usual size at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderStats:
+    """`wait_ms` is the time spent waiting in `next`, `ready` the batches that could be had now, `bytes_read` what was
+    read from files, `rows` this rank's rows handed over — all since the loader was made; `epoch` is the current one.
+    """
+
+    wait_ms: float
+    ready: int
+    bytes_read: int
+    rows: int
+    epoch: int
+
+
+class Loader:
+    """Reads one stage of `spec`.
+
+    Args:
+        spec: fields, stages and the batch size, which is the number of rows a *rank* gets in a batch.
+        stage: the stage's name.
+        seed: together with the stage and the epoch it fixes the order of a shuffled stage.
+        rank, world: this process among all; rank r gets rows r*B … (r+1)*B of each run of world*B rows of the order.
+        threads: of the loader's own, at least 1; they change the speed and nothing else.
+        prefetch: batches kept ready.
+        partial: whether a finite stage ends with a short batch (`records` tells its rows) or drops it.
+        cursor: where to begin, a `Batch.cursor` or `state()`; its seed takes the place of `seed`.
+        data_root: takes the place of `spec.base`, the folder that relative paths resolve against.
+        lookahead: bytes of rows that may be decoded ahead of the batches.
+
+    Raises:
+        SexpError: E-DATA or E-STORE, at once for what the files' heads tell, from `next` for what is in their rows.
+    """
+
+    def __init__(self, spec: LoaderSpec, *, stage: str = "main", seed: int = 0, rank: int = 0, world: int = 1,
+                 threads: int = 2, prefetch: int = 4, partial: bool = False, cursor: dict[str, Json] | None = None,
+                 data_root: str | os.PathLike[str] | None = None, lookahead: int = DEFAULT_LOOKAHEAD) -> None:
+        if not 0 <= rank < world:
+            raise ValueError(f"rank {rank} is not in a world of {world}")
+        if threads < 1 or prefetch < 1 or lookahead < 1 or spec.batch_size < 1:
+            raise ValueError("threads, prefetch, lookahead and the batch size are at least 1")
+        self._stage = stage_named(spec, stage)
+        files = source_files(self._stage, spec.base if data_root is None else os.fspath(data_root))
+        self._batch = spec.batch_size
+        self._stride = spec.batch_size * world
+        self._partial = partial
+        self._core: Core = open_core(
+            [(f.name, f.path, f.encoding) for f in files],
+            [(f.name, f.column, f.dtype, list(f.shape)) for f in spec.fields],
+            spec.batch_size, world, rank, self._stage.shuffle, partial, threads, prefetch, lookahead)
+        self._rows: int = self._core.rows
+        self._check_rows(world)
+        self._identity = identity_of(stage, self._stage.shuffle, spec.fields, [f.name for f in files],
+                                     self._core.file_rows)
+        self._views = tuple(
+            FieldView(f.name, offset, np.dtype(DTYPES[f.dtype].numpy), (spec.batch_size, *f.shape))
+            for f, offset in zip(spec.fields, self._core.offsets, strict=True))
+        self._wait_ms = 0.0
+        self._handed = 0
+        self._pid = os.getpid()
+        # Joins the threads when the loader is collected, and at the interpreter's exit at the latest.
+        self._finalizer = weakref.finalize(self, _stop, self._core, self._pid)
+        self._begin(Cursor(seed, 0, 0) if cursor is None else from_json(cursor, self._identity))
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Goes on from where the loader is; `rewind` starts a new pass."""
+        while (batch := self.next()) is not None:
+            yield batch
+
+    def next(self) -> Batch | None:
+        """The next batch, or None when a finite stage has ended. Waits; Ctrl-C interrupts the wait."""
+        self._check_usable()
+        lease, waited = self._core.next()
+        self._wait_ms += waited
+        if lease is None:
+            return None
+        self._cursor = self._cursor_at(lease.position)
+        self._handed += lease.records
+        return Batch(lease, self._views, to_json(self._cursor, self._identity))
+
+    def state(self) -> dict[str, Json]:
+        """The cursor after the last batch handed over, or where the loader began."""
+        return to_json(self._cursor, self._identity)
+
+    def restore(self, cursor: dict[str, Json]) -> None:
+        """Goes to a cursor, backward or forward; batches decoded ahead are dropped."""
+        self._check_usable()
+        self._begin(from_json(cursor, self._identity))
+
+    def rewind(self, epoch: int = 0) -> None:
+        """Goes to the start of an epoch: for a new pass over a finite stage."""
+        self._check_usable()
+        self._begin(Cursor(self._cursor.seed, epoch, 0))
+
+    def __len__(self) -> int:
+        """The batches of a whole pass over a finite stage, the same on every rank."""
+        if self._stage.infinite:
+            raise TypeError("an infinite stage has no number of batches")
+        return self._batches(self._rows)
+
+    @property
+    def remaining(self) -> int:
+        """The batches of a finite stage that are still to come, the same on every rank."""
+        if self._stage.infinite:
+            raise TypeError("an infinite stage has no number of batches")
+        return self._batches(self._rows - self._cursor.position)
+
+    @property
+    def rows(self) -> int:
+        """The rows of one epoch, all ranks together."""
+        return self._rows
+
+    @property
+    def dropped(self) -> int:
+        """How many rows at the end of a finite pass no batch holds."""
+        return 0 if self._stage.infinite or self._partial else self._rows % self._stride
+
+    def stats(self) -> LoaderStats:
+        self._check_usable()
+        return LoaderStats(self._wait_ms, self._core.ready, self._core.bytes_read, self._handed, self._cursor.epoch)
+
+    def memory_bound(self) -> int:
+        """Bytes the loader holds at most while the caller holds one batch; docs/loader.md gives the sum."""
+        return self._core.memory_bound()
+
+    def close(self) -> None:
+        """Ends and joins the threads. Batches handed over stay valid. Closing twice is no error."""
+        self._finalizer()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _begin(self, cursor: Cursor) -> None:
+        cursor = self._normal(cursor)
+        start = cursor.epoch * self._rows + cursor.position
+        if start > (1 << 62):
+            raise error("E-DATA-010", f"the cursor's epoch {cursor.epoch} is too large")
+        end = -1 if self._stage.infinite else (cursor.epoch + 1) * self._rows
+        self._cursor = cursor
+        self._core.start(order_key(cursor.seed, self._stage.name), start, end)
+
+    def _cursor_at(self, position: int) -> Cursor:
+        """The cursor of a position in the endless order; a finite stage never leaves its epoch."""
+        if self._stage.infinite:
+            return Cursor(self._cursor.seed, *divmod(position, self._rows))
+        return Cursor(self._cursor.seed, self._cursor.epoch, position - self._cursor.epoch * self._rows)
+
+    def _normal(self, cursor: Cursor) -> Cursor:
+        """An infinite stage's end of an epoch is the beginning of the next one."""
+        if self._stage.infinite and cursor.position == self._rows:
+            return Cursor(cursor.seed, cursor.epoch + 1, 0)
+        return cursor
+
+    def _batches(self, rows: int) -> int:
+        return -(-rows // self._stride) if self._partial else rows // self._stride
+
+    def _check_rows(self, world: int) -> None:
+        if self._rows == 0:
+            raise error("E-DATA-008", f"the files of the stage `{self._stage.name}` hold no rows")
+        if self._rows < self._stride and not (self._partial and not self._stage.infinite):
+            ranks = f" on each of {world} ranks" if world > 1 else ""
+            raise error("E-DATA-007", f"a batch has {self._batch} rows{ranks}, and the stage `{self._stage.name}` has "
+                                      f"{self._rows} in all", fix="lower `:batch-size`, or add data")
+
+    def _check_usable(self) -> None:
+        if os.getpid() != self._pid:
+            raise error("E-DATA-013", f"the loader was made by process {self._pid} and is used by {os.getpid()}",
+                        fix="make the loader in the process that reads it, after the fork")
+        if not self._finalizer.alive:
+            raise ValueError("the loader is closed")
+
+
+def _stop(core: Core, pid: int) -> None:
+    """In a forked child the threads do not exist, so there is nothing to join."""
+    if os.getpid() == pid:
+        core.stop()

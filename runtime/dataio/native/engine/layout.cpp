@@ -1,0 +1,126 @@
+#include "engine/layout.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <optional>
+#include <thread>
+
+namespace sexpgpu::dataio {
+namespace {
+
+FileEntry entry_of(const FileName& name, const Reader& reader, int64_t bytes) {
+  FileEntry entry{name, reader.blocks(), {0}, bytes};
+  for (const Block& block : entry.blocks) entry.block_start.push_back(entry.block_start.back() + block.rows);
+  return entry;
+}
+
+// One pass over the list of files by several threads.
+class Opening {
+ public:
+  Opening(const std::vector<FileName>& names, const std::vector<Field>& fields, ByteCounter counter)
+      : names_(names), fields_(fields), counter_(std::move(counter)), entries_(names.size()) {}
+
+  void run(int threads, const std::function<void()>& poll) {
+    std::vector<std::jthread> workers;
+    const auto count = std::min<size_t>(threads, names_.size());
+    running_ = static_cast<int>(count);
+    for (size_t i = 0; i < count; ++i) workers.emplace_back([this] { work(); });
+    std::unique_lock lock(mutex_);
+    try {
+      while (!done_.wait_for(lock, std::chrono::milliseconds(100), [this] { return running_ == 0; })) {
+        lock.unlock();
+        poll();
+        lock.lock();
+      }
+    } catch (...) {
+      stop_ = true;
+      throw;
+    }
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  std::vector<FileEntry> take() {
+    std::vector<FileEntry> files;
+    for (auto& entry : entries_) files.push_back(std::move(*entry));
+    return files;
+  }
+
+ private:
+  void work() {
+    for (size_t i = next_++; i < names_.size() && !stop_ && i < bad_; i = next_++) {
+      try {
+        const auto source = open_local(names_[i].path, names_[i].name, counter_);
+        entries_[i] = entry_of(names_[i], *open_reader(names_[i].encoding, source, fields_), source->size());
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (i < bad_) {
+          bad_ = i;
+          error_ = std::current_exception();
+        }
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    --running_;
+    done_.notify_all();
+  }
+
+  const std::vector<FileName>& names_;
+  const std::vector<Field>& fields_;
+  ByteCounter counter_;
+  std::vector<std::optional<FileEntry>> entries_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<size_t> bad_ = SIZE_MAX;
+  std::atomic<bool> stop_ = false;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::exception_ptr error_;
+  int running_ = 0;
+};
+
+}  // namespace
+
+Layout::Layout(std::vector<Field> fields, std::vector<FileEntry> files, ByteCounter counter, size_t open_files)
+    : fields_(std::move(fields)),
+      files_(std::move(files)),
+      start_{0},
+      counter_(std::move(counter)),
+      open_files_(open_files),
+      row_bytes_(dataio::row_bytes(fields_)) {
+  for (const auto& file : files_) start_.push_back(start_.back() + file.rows());
+}
+
+int Layout::file_of(int64_t row) const {
+  // The last file that begins at or before the row: files without rows before it are passed over.
+  return static_cast<int>(std::upper_bound(start_.begin(), start_.end(), row) - start_.begin()) - 1;
+}
+
+std::shared_ptr<Reader> Layout::reader(int file) const {
+  const std::lock_guard lock(mutex_);
+  for (auto it = open_.begin(); it != open_.end(); ++it) {
+    if (it->first != file) continue;
+    open_.splice(open_.begin(), open_, it);
+    return it->second;
+  }
+  const FileEntry& entry = files_[file];
+  const auto source = open_local(entry.name.path, entry.name.name, counter_);
+  auto reader = open_reader(entry.name.encoding, source, fields_);
+  if (reader->blocks() != entry.blocks || source->size() != entry.bytes)
+    fail({.code = "E-STORE-007",
+          .message = quoted(entry.name.name) + " has changed since the loader opened it",
+          .advice = "write new data under a new name"});
+  open_.emplace_front(file, reader);
+  if (open_.size() > open_files_) open_.pop_back();
+  return reader;
+}
+
+std::shared_ptr<Layout> open_layout(const std::vector<FileName>& names, const std::vector<Field>& fields, int threads,
+                                    ByteCounter counter, const std::function<void()>& poll) {
+  Opening opening(names, fields, counter);
+  opening.run(threads, poll);
+  return std::make_shared<Layout>(fields, opening.take(), std::move(counter), threads + 2);
+}
+
+}  // namespace sexpgpu::dataio

@@ -1,0 +1,67 @@
+// The files of a stage as one run of rows: file after file, block after block.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "field.h"
+#include "reader.h"
+#include "source.h"
+
+namespace sexpgpu::dataio {
+
+// `name` is the path as the user wrote it, for messages; `path` where it lies.
+struct FileName {
+  std::string name;
+  std::string path;
+  std::string encoding;
+};
+
+// What stays of a file when its reader is closed.
+struct FileEntry {
+  FileName name;
+  std::vector<Block> blocks;
+  std::vector<int64_t> block_start;  // the file's row at which each block begins, and its end
+  int64_t bytes = 0;
+  int64_t rows() const { return block_start.back(); }
+};
+
+// Constant after `open_layout`, but for the few readers it keeps open; safe to use from all threads.
+class Layout {
+ public:
+  Layout(std::vector<Field> fields, std::vector<FileEntry> files, ByteCounter counter, size_t open_files);
+
+  const std::vector<Field>& fields() const { return fields_; }
+  const std::vector<FileEntry>& files() const { return files_; }
+  int64_t rows() const { return start_.back(); }
+  int64_t row_bytes() const { return row_bytes_; }
+  int64_t file_start(int file) const { return start_[file]; }
+
+  // The file that holds a row of the run.
+  int file_of(int64_t row) const;
+
+  // The file's reader, opened again when it was closed meanwhile. A file that has changed since is E-STORE-007.
+  std::shared_ptr<Reader> reader(int file) const;
+
+ private:
+  std::vector<Field> fields_;
+  std::vector<FileEntry> files_;
+  std::vector<int64_t> start_;
+  ByteCounter counter_;
+  size_t open_files_;
+  int64_t row_bytes_;
+  mutable std::mutex mutex_;
+  mutable std::list<std::pair<int, std::shared_ptr<Reader>>> open_;  // most recently used first
+};
+
+// Opens every file on `threads` threads and checks its columns; the error is that of the first bad file as listed.
+// `poll` is called a few times a second by the calling thread and may throw, which stops the work.
+std::shared_ptr<Layout> open_layout(const std::vector<FileName>& names, const std::vector<Field>& fields, int threads,
+                                    ByteCounter counter, const std::function<void()>& poll);
+
+}  // namespace sexpgpu::dataio

@@ -1,0 +1,70 @@
+#include "order/shuffle.h"
+
+#include <algorithm>
+
+#include "order/random.h"
+
+namespace sexpgpu::dataio {
+
+ShuffleOrder::ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t position, bool endless)
+    : key_(key),
+      rows_(rows),
+      slots_(std::min(buffer, rows)),
+      steady_(rows - slots_),
+      endless_(endless),
+      epoch_(position / rows),
+      at_(position % rows) {
+  rebuild(at_);
+}
+
+// The rows (of this epoch) in the buffer's places after `drawn` draws, none of them from the emptying end.
+std::vector<int64_t> ShuffleOrder::contents(int64_t drawn) const {
+  std::vector<int64_t> rows(slots_, -1);
+  int64_t unknown = slots_;
+  for (int64_t at = drawn - 1; at >= 0 && unknown > 0; --at) {
+    int64_t& row = rows[draw(key_, epoch_, at, slots_)];
+    if (row >= 0) continue;
+    row = slots_ + at;
+    --unknown;
+  }
+  for (int64_t place = 0; place < slots_; ++place)
+    if (rows[place] < 0) rows[place] = place;
+  return rows;
+}
+
+void ShuffleOrder::rebuild(int64_t at) {
+  const std::vector<int64_t> rows = contents(std::min(at, steady_));
+  places_.resize(slots_);
+  for (int64_t place = 0; place < slots_; ++place) places_[place] = place;
+  std::vector<int64_t> row_of(rows);
+  at_ = std::min(at, steady_);
+  while (at_ < at) {
+    const int64_t slot = next_slot();
+    row_of[slot] = -1;
+    if (endless_) row_of[slot] = rows_ + static_cast<int64_t>(coming_.size()) - 1;
+  }
+  for (int64_t slot = 0; slot < slots_; ++slot)
+    if (row_of[slot] >= 0) residents_.push_back({epoch_ * rows_ + row_of[slot], slot});
+  std::sort(residents_.begin(), residents_.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
+}
+
+int64_t ShuffleOrder::next_row() const { return epoch_ * rows_ + at_ + slots_; }
+
+int64_t ShuffleOrder::next_slot() {
+  const int64_t place = draw(key_, epoch_, at_, bound(at_));
+  const int64_t slot = places_[place];
+  if (at_ >= steady_) {
+    places_[place] = places_.back();
+    places_.pop_back();
+    if (endless_) coming_.push_back(slot);
+  }
+  if (++at_ == rows_) {
+    ++epoch_;
+    at_ = 0;
+    places_.swap(coming_);
+    coming_.clear();
+  }
+  return slot;
+}
+
+}  // namespace sexpgpu::dataio

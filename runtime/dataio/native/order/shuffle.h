@@ -1,0 +1,55 @@
+// The shuffled order of rows, as a pure function of (key, rows, buffer size, position).
+//
+// In each epoch a buffer of N rows is filled from the stream of rows; then one row after another is drawn from it and
+// the next row of the stream takes its place; once the stream has ended, the buffer is drawn empty. When the loader
+// goes on for ever, the next epoch's first rows take the places that the emptying buffer leaves, so that there are
+// never more than N rows in memory and never a pause between epochs.
+//
+// The buffer's contents at any position follow from the draws, and the draws from a counter: a place holds the row
+// that came in at the last draw of that place. Walking back over about N ln N draws finds them all, in milliseconds
+// for any buffer that fits in memory. So a cursor needs no list of rows, only the position.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sexpgpu::dataio {
+
+// A row of the endless stream (epoch * rows + row) and the slot of the buffer in which it lies.
+struct Resident {
+  int64_t row;
+  int64_t slot;
+};
+
+class ShuffleOrder {
+ public:
+  // `position` counts drawn rows from the start of epoch 0. Not `endless`: the order ends with the position's epoch.
+  ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t position, bool endless);
+
+  int64_t slots() const { return slots_; }
+
+  // What the buffer holds before the next draw, by ascending row. Later rows are read one a draw, from `next_row`.
+  const std::vector<Resident>& residents() const { return residents_; }
+  int64_t next_row() const;
+
+  // The slot whose row comes out next. The caller takes the row, then puts the stream's next one into the same slot.
+  int64_t next_slot();
+
+ private:
+  void rebuild(int64_t at);
+  std::vector<int64_t> contents(int64_t drawn) const;
+  int64_t bound(int64_t at) const { return at < steady_ ? slots_ : rows_ - at; }
+
+  uint64_t key_;
+  int64_t rows_;
+  int64_t slots_;
+  int64_t steady_;  // draws of an epoch for which the stream has a row to put in
+  bool endless_;
+  int64_t epoch_;
+  int64_t at_;  // draws done in this epoch
+  std::vector<int64_t> places_;  // the slot of each place of this epoch's buffer
+  std::vector<int64_t> coming_;  // the same of the next epoch's, as far as it is filled
+  std::vector<Resident> residents_;
+};
+
+}  // namespace sexpgpu::dataio
