@@ -26,7 +26,7 @@ def run(arguments: Arguments, sources: SourceMap) -> int:
     if stage == "forms":
         from sexpgpu.cli.sexpc_forms import print_forms
         return print_forms(path, sources)
-    out = _output(path, arguments.last("o"))
+    out, replaced = _output(path, arguments.last("o")), overrides(arguments)
     progress = Progress(sys.stderr)
 
     from sexpgpu.compiler.passes.build import BuildOptions, build, run_pipeline
@@ -36,7 +36,7 @@ def run(arguments: Arguments, sources: SourceMap) -> int:
     _check_stages(arguments)
     with progress.phase("check"):
         from sexpgpu.compiler.frontend.experiment import check
-        staged, diagnostics = check(path, overrides=overrides(arguments), sources=sources)
+        staged, diagnostics = check(path, overrides=replaced, sources=sources)
     if diagnostics:
         progress.clear()
         emit(diagnostics, sources, arguments.last("format", "text") or "text")

@@ -11,10 +11,12 @@ from sexpgpu.diagnostics.span import SourceMap
 
 
 def run(arguments: Arguments, sources: SourceMap) -> int:
+    assert arguments.operand is not None
+    replaced = overrides(arguments)
+
     from sexpgpu.compiler.frontend.experiment import check
 
-    assert arguments.operand is not None
-    staged, diagnostics = check(Path(arguments.operand), overrides=overrides(arguments), sources=sources)
+    staged, diagnostics = check(Path(arguments.operand), overrides=replaced, sources=sources)
     target = arguments.last("target")
     if target is not None:
         diagnostics = [*diagnostics, *_target_problems(staged, target)]
