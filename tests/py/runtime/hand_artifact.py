@@ -320,7 +320,7 @@ module @sample {
 FLAGS = {
     "local-task": ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
                    "--iree-llvmcpu-target-cpu=host"),
-    "vulkan": ("--iree-hal-target-device=vulkan",),
+    "vulkan": ("--iree-hal-target-device=vulkan", "--iree-vulkan-target=turing"),
 }
 
 
