@@ -1,0 +1,121 @@
+"""Expressions of the language against JAX: value and gradient, all of a file's cases in one compiled module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from iree.compiler import ir
+from language import Expression, Session, flat
+from runner import Program
+from sexpgpu.compiler.passes.autodiff import AutodiffOptions, drop_stop_gradients
+from sexpgpu.compiler.passes.autodiff import apply as autodiff
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
+from sexpgpu.compiler.passes.iree.targets import parse_target
+
+jax.config.update("jax_enable_x64", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`expected` is the same function for JAX, of the arguments in order. With `grad`, the gradient by every float
+    argument is compared too. `bits` are the random words, where there are any."""
+
+    name: str
+    source: str
+    arguments: Mapping[str, np.ndarray]
+    expected: Callable[..., object]
+    grad: bool = True
+    tolerance: float = 2e-5
+    bits: Sequence[np.ndarray] = ()
+
+    def float_positions(self) -> tuple[int, ...]:
+        return tuple(i for i, a in enumerate(self.arguments.values()) if a.dtype.kind == "f" or
+                     a.dtype.name == "bfloat16")
+
+    @property
+    def symbol(self) -> str:
+        return "case_" + "".join(c if c.isalnum() else "_" for c in self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What IREE computed: the results, and the gradients by float argument (or none)."""
+
+    results: list[np.ndarray]
+    gradients: list[np.ndarray]
+
+
+def run(cases: Sequence[Case]) -> dict[str, Outcome]:
+    """Stage, differentiate, compile once, run each."""
+    session = Session()
+    kept: list[Case] = []
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for case in cases:
+        value, found, bits = session.stage(Expression(case.symbol, case.source, case.arguments))
+        assert not found, f"{case.name}: {[(d.code, d.message, d.notes) for d in found]}"
+        assert len(bits) == len(case.bits), case.name
+        shapes[case.name] = [tuple(int(d) for d in t.shape) for t in flat(value)]
+        kept.append(case)
+    with session.context, ir.Location.unknown():
+        for case in kept:
+            if case.grad:
+                autodiff(session.module, AutodiffOptions(case.symbol, case.float_positions()))
+        drop_stop_gradients(session.module)
+        for func in session.module.body.operations:
+            for name in [a for a in func.attributes if a.startswith("sexp.")]:
+                del func.attributes[name]
+        session.module.operation.verify()
+        vmfb = generate(session.module, parse_target("cpu"), CompileOptions())
+    program = Program(vmfb)
+    outcomes = {}
+    for case in kept:
+        seeds = [cotangent(shapes[case.name][0], flat_dtype(case))] if case.grad and shapes[case.name][0] else []
+        found = program.call(case.symbol, *case.arguments.values(), *case.bits, *seeds)
+        n = len(shapes[case.name])
+        outcomes[case.name] = Outcome(found[:n], found[n:])
+    return outcomes
+
+
+def flat_dtype(case: Case) -> np.dtype:
+    return jax.eval_shape(case.expected, *case.arguments.values()).dtype
+
+
+def cotangent(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    return np.random.default_rng(5).standard_normal(shape).astype(dtype)
+
+
+def compare(case: Case, outcome: Outcome) -> None:
+    """Results and gradients are JAX's."""
+    wanted = case.expected(*case.arguments.values())
+    listed = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    assert len(listed) == len(outcome.results), "number of results"
+    for got, want in zip(outcome.results, listed, strict=True):
+        close(f"{case.name}: value", got, np.asarray(want), case.tolerance)
+    if case.grad:
+        positions = case.float_positions()
+
+        def of(*values: np.ndarray) -> object:
+            every = list(case.arguments.values())
+            for i, v in zip(positions, values, strict=True):
+                every[i] = v
+            return case.expected(*every)
+
+        out, pull = jax.vjp(of, *[list(case.arguments.values())[i] for i in positions])
+        seed = cotangent(out.shape, out.dtype) if out.shape else np.ones((), out.dtype)
+        for i, got, want in zip(positions, outcome.gradients, pull(seed), strict=True):
+            close(f"{case.name}: gradient of {list(case.arguments)[i]}", got, np.asarray(want), case.tolerance)
+
+
+def close(what: str, got: np.ndarray, want: np.ndarray, tolerance: float) -> None:
+    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
+    if want.dtype.kind in "biu":
+        assert got.dtype == want.dtype, f"{what}: dtype {got.dtype}, expected {want.dtype}"
+        np.testing.assert_array_equal(got, want, err_msg=what)
+        return
+    assert got.dtype.name == want.dtype.name, f"{what}: dtype {got.dtype}, expected {want.dtype}"
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0)))
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale, equal_nan=True, err_msg=what)
