@@ -8,11 +8,16 @@ frontend has checked the user's programs, and passes work on valid IR; what is a
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
 from iree.compiler import ir
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Dims = Sequence[int]
 
@@ -71,19 +76,19 @@ def splat(number: int | float | bool, shape: Dims, element: ir.Type | str) -> ir
 
 def _float_text(number: float, kind: ir.Type) -> str:
     """Infinities and NaN have only a bit-pattern spelling in MLIR; the rest is the shortest that reads back."""
-    if np.isfinite(number):
+    if math.isfinite(number):
         text = repr(number)
         return text if "." in text or "e" not in text else text.replace("e", ".0e")
-    bits = {"f64": (16, np.float64), "f32": (8, np.float32), "f16": (4, np.float16)}
     name = str(kind)
-    if name == "bf16":
-        return f"0x{int(np.float32(number).view(np.uint32)) >> 16:04X}"
-    digits, type_ = bits[name]
-    return f"0x{int(type_(number).view(f'uint{digits * 4}')):0{digits}X}"
+    if name == "bf16":   # the upper half of an f32
+        return f"0x{struct.pack('>f', number)[:2].hex().upper()}"
+    return f"0x{struct.pack({'f64': '>d', 'f32': '>f', 'f16': '>e'}[name], number).hex().upper()}"
 
 
 def constant(array: np.ndarray, element: ir.Type | str) -> ir.Value:
     """A small constant tensor. Not for weights: those are made by `init`."""
+    import numpy as np   # half of a check's time would be its import
+
     array = np.asarray(array)
     type_ = tensor_type(array.shape, element)
     if array.size == 1:
