@@ -87,7 +87,7 @@ def _float_text(number: float, kind: ir.Type) -> str:
 
 def constant(array: np.ndarray, element: ir.Type | str) -> ir.Value:
     """A small constant tensor. Not for weights: those are made by `init`."""
-    import numpy as np   # half of a check's time would be its import
+    import numpy as np  # half of a check's time would be its import
 
     array = np.asarray(array)
     type_ = tensor_type(array.shape, element)
