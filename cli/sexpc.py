@@ -47,6 +47,9 @@ COMMANDS = (
         Flag("--markdown", "print the index of the manual"), _FORMAT), optional=True),
 )
 
+_NO_COMPILER = Diagnostic("E-RUN-014", "the compiler is not installed here", notes=("only what runs artifacts is",),
+                          fix=Fix("`pip install 'sexpgpu[compiler]'`"))
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status; the console script passes it to the shell."""
@@ -67,6 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("iree.compiler"):
+            emit([_NO_COMPILER], sources, format)
+            return _NO_COMPILER.exit_code
         from sexpgpu.cli.sexpc_ice import internal_error
         diagnostic = internal_error(error, words, sources)
         emit([diagnostic], sources, format)

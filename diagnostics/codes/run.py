@@ -32,4 +32,7 @@ TABLE: tuple[Code, ...] = (
          "The training loader ended before the first update was complete."),
     Code("E-RUN-013", "unknown command",
          "`sexpc` was given a word that is none of its commands, or no command."),
+    Code("E-RUN-014", "compiler is not installed",
+         "`sexpc check`, `build` and `opt` need the profile `sexpgpu[compiler]`; a machine that only trains does not "
+         "have it."),
 )
