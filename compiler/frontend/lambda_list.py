@@ -6,7 +6,11 @@ built-in are values. Binding is the evaluator's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
+from sexpgpu.diagnostics import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,10 @@ class LambdaList:
             default = parameter.default
             if default is None:
                 return parameter.name
+            if isinstance(default, Atom):
+                default = default.value
+            elif isinstance(default, Form):
+                default = f"({default.head} …)" if default.head else "…"
             text = str(default).lower() if isinstance(default, bool) else str(default)
             return f"({parameter.name} {text})"
 
@@ -89,3 +97,54 @@ def _default(text: str) -> object:
         except ValueError:
             continue
     return text
+
+
+def read_lambda_list(datum: Datum, report: Callable[[str, str, Span, str], None]) -> LambdaList | None:
+    """The lambda list of a user's function. Mistakes go to `report` (code, message, span, label); then it is None."""
+    if not isinstance(datum, Form):
+        report("E-ARITY-007", "a parameter list is a list of names", datum.span, "not a list")
+        return None
+    section, groups = "required", {"required": [], "optional": [], "key": [], "rest": []}
+    names: set[str] = set()
+    good = True
+
+    def bad(at: Datum, message: str, label: str, code: str = "E-ARITY-007") -> None:
+        nonlocal good
+        good = False
+        report(code, message, at.span, label)
+
+    for item in datum.items:
+        name = _name(item)
+        if name is not None and name.startswith("&"):
+            if name[1:] not in ("optional", "key", "rest"):
+                bad(item, f"`{name}` is no part of a parameter list", "must be `&optional`, `&key` or `&rest`")
+            elif groups[name[1:]] or name[1:] == section or section == "rest":
+                bad(item, f"`{name}` stands twice or too late in a parameter list", "misplaced")
+            elif {name[1:], section} == {"optional", "key"}:
+                bad(item, "`&optional` and `&key` stand in one parameter list", "one of the two only")
+            else:
+                section = name[1:]
+            continue
+        default: Datum | None = None
+        if name is None and section in ("optional", "key") and isinstance(item, Form) and len(item.items) == 2:
+            name, default = _name(item.items[0]), item.items[1]
+        if name is None:
+            wanted = "a name, or `(name default)`" if section in ("optional", "key") else "a name"
+            bad(item, f"a parameter is {wanted}", "not a parameter")
+        elif name in names:
+            bad(item, f"the parameter `{name}` stands twice", "the second one", "E-NAME-003")
+        elif section == "rest" and groups["rest"]:
+            bad(item, "`&rest` takes one name", "the second one")
+        else:
+            names.add(name)
+            groups[section].append(Parameter(name, default))
+    if section == "rest" and not groups["rest"] and good:
+        bad(datum, "`&rest` has no name after it", "a name is missing")
+    if not good:
+        return None
+    return LambdaList(tuple(groups["required"]), tuple(groups["optional"]), tuple(groups["key"]),
+                      groups["rest"][0] if groups["rest"] else None)
+
+
+def _name(datum: Datum) -> str | None:
+    return datum.value.name if isinstance(datum, Atom) and isinstance(datum.value, Symbol) else None

@@ -11,6 +11,7 @@ from sexpgpu.compiler.frontend.ops.registry import OPS, Call, Failed, Op, op
 GROUPS: tuple[str, ...] = (
     "arithmetic", "functions", "logic", "reductions", "shapes", "joining", "indexing", "make", "linear_algebra",
     "einsum", "random", "control", "cast", "checks",
+    "lists", "program", "data_forms", "loader_forms", "state", "reports", "experiment_forms",
 )
 
 for _group in GROUPS:

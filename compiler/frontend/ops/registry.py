@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Literal, NoReturn, Protocol
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList, parse_signature
 from sexpgpu.diagnostics import Fix, Label, Span
@@ -55,8 +55,9 @@ class Op:
     none, `doc` is one sentence, `group` is the manual's group.
 
     `by_name` false: required and optional arguments are given by position only, so that a keyword can stand there as a
-    value (`(get plist :key)`). `poison` true: the function takes poison inside its arguments (`list` does, so that one
-    wrong element does not silence the others). `keyword_code` is the code of an unknown keyword.
+    value (`(get plist :key)`). `poison` is `"inside"` where the function takes lists with poison in them (`list` does,
+    so that one wrong element does not silence the others), `"any"` where it takes poison itself. `keyword_code` is the
+    code of an unknown keyword.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Op:
     doc: str
     function: Callable[..., object]
     by_name: bool = True
-    poison: bool = False
+    poison: Literal["no", "inside", "any"] = "no"
     keyword_code: str = "E-ARITY-003"
 
 
@@ -76,7 +77,7 @@ OPS: dict[str, Op] = {}
 
 
 def op(name: str, signature: str, *, group: str, doc: str, rule: str = "", grad: str = "yes", by_name: bool = True,
-       poison: bool = False, keyword_code: str = "E-ARITY-003") -> Callable:
+       poison: Literal["no", "inside", "any"] = "no", keyword_code: str = "E-ARITY-003") -> Callable:
     """Enter the decorated `function(call, *arguments)` into the table. Python arguments are positional, in the order
     of the lambda list; a `&rest` parameter is one tuple."""
 

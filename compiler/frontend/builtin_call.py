@@ -1,0 +1,83 @@
+"""The `Call` that a built-in's function is given (`ops/registry.py` says what it may ask)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from sexpgpu.compiler.frontend.call_binding import CallShape, Slot
+from sexpgpu.compiler.frontend.ops.registry import Failed, Op
+from sexpgpu.compiler.frontend.values import POISON
+from sexpgpu.diagnostics import Fix, Label, Span
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.frontend.evaluator import Evaluator
+
+
+class BuiltinCall:
+    """One call of a built-in. `evaluator` is for the built-ins that are part of the evaluator (`param`, `metric`)."""
+
+    __slots__ = ("_shape", "_slots", "evaluator", "op")
+
+    def __init__(self, evaluator: Evaluator, op: Op, shape: CallShape, slots: Sequence[Slot]) -> None:
+        self.evaluator, self.op, self._shape, self._slots = evaluator, op, shape, slots
+
+    @property
+    def span(self) -> Span:
+        return self._shape.span
+
+    @property
+    def training(self) -> bool:
+        return self.evaluator.training()
+
+    @property
+    def in_graph(self) -> bool:
+        return self.evaluator.trace.in_graph
+
+    def site(self) -> int:
+        return self.evaluator.trace.next_site()
+
+    def where(self, parameter: str, index: int | None = None) -> Span:
+        slot = self._slots[self.op.signature.names.index(parameter)]
+        if isinstance(slot, int):
+            return self._shape.spans[slot]
+        if slot is None or not slot:
+            return self._shape.span
+        spans = self._shape.spans
+        return spans[slot[index]] if index is not None else spans[slot[0]].to(spans[slot[-1]])
+
+    def given(self, parameter: str) -> bool:
+        """Whether the call gives the argument, or leaves it to its default."""
+        return self._slots[self.op.signature.names.index(parameter)] is not None
+
+    def keyword(self, parameter: str) -> Span:
+        """The place of the keyword that gives the argument; the argument's own where it is given by position."""
+        slot = self._slots[self.op.signature.names.index(parameter)]
+        if isinstance(slot, int) and slot > 0 and self._shape.words[slot - 1] == parameter:
+            return self._shape.spans[slot - 1]
+        return self.where(parameter)
+
+    def report(self, code: str, message: str, *, at: Span | None = None, label: str = "",
+               secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
+        """Record an error and go on: a form with several mistakes shows them all."""
+        reporter = self.evaluator.reporter
+        if self.op.name.startswith("%") and reporter.calls and at is None:
+            # A check of the prelude speaks for the function that makes it: the place is where that was called.
+            caller = reporter.calls.pop()
+            try:
+                reporter.error(code, message, caller.call, label, secondary=secondary, notes=notes, fix=fix)
+            finally:
+                reporter.calls.append(caller)
+        else:
+            reporter.error(code, message, at or self.span, label, secondary=secondary, notes=notes, fix=fix)
+
+    def fail(self, code: str, message: str, *, at: Span | None = None, label: str = "",
+             secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None) -> NoReturn:
+        self.report(code, message, at=at, label=label, secondary=secondary, notes=notes, fix=fix)
+        raise Failed
+
+    def apply(self, function: object, *args: object) -> object:
+        value = self.evaluator.apply(function, args, self.span)
+        if value is POISON:
+            raise Failed
+        return value

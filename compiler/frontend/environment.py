@@ -1,0 +1,132 @@
+"""The two namespaces: the user's definitions and the prelude, each a module that finds names.
+
+The user's module sees its own definitions, then the prelude, then the built-ins. The prelude sees itself and the
+built-ins, so that no user's name changes what a function of the language does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Literal, Protocol
+
+from sexpgpu.compiler.frontend.data import Datum, Form
+from sexpgpu.compiler.frontend.ops import OPS
+from sexpgpu.compiler.frontend.ops.registry import Op
+from sexpgpu.compiler.frontend.reader import read
+from sexpgpu.compiler.frontend.report import PRELUDE
+from sexpgpu.diagnostics import Diagnostic, SourceFile, SourceMap, Span
+
+Kind = Literal["function", "variable", "macro"]
+
+
+class State(Enum):
+    """Of a definition's value. `STAGED`: it holds tensors, and is evaluated anew wherever it is used."""
+
+    BELOW = "not reached yet"
+    BUSY = "being evaluated"
+    READY = "known"
+    STAGED = "staged at each use"
+
+
+class Global:
+    """One top-level definition."""
+
+    __slots__ = ("form", "kind", "module", "name", "span", "state", "used", "value")
+
+    def __init__(self, name: str, kind: Kind, form: Form, module: Module) -> None:
+        self.name, self.kind, self.form, self.module = name, kind, form, module
+        self.span: Span = form.items[1].span if len(form.items) > 1 else form.span
+        self.state = State.BELOW
+        self.value: object = None
+        self.used = False
+
+    @property
+    def is_known(self) -> bool:
+        return self.state in (State.READY, State.STAGED)
+
+
+class Module(Protocol):
+    """Finds names. `is_prelude` says whose code it is."""
+
+    is_prelude: bool
+
+    def find(self, name: str) -> Global | Op | None:
+        """What has the name, for code of this module."""
+
+    def find_beyond(self, name: str) -> Global | Op | None:
+        """What has the name outside of this module's own definitions."""
+
+    def visible(self) -> set[str]:
+        """Every name that code of this module may use."""
+
+
+class UserModule:
+    """The definitions of the experiment's files."""
+
+    is_prelude = False
+
+    def __init__(self, prelude: PreludeModule) -> None:
+        self.prelude = prelude
+        self.table: dict[str, Global] = {}
+
+    def find(self, name: str) -> Global | Op | None:
+        found = self.table.get(name)
+        if found is not None:
+            found.used = True
+            return found
+        return self.prelude.find(name)
+
+    def find_beyond(self, name: str) -> Global | Op | None:
+        return self.prelude.find(name)
+
+    def visible(self) -> set[str]:
+        return set(self.table) | {name for name in self.prelude.visible() if not name.startswith("%")}
+
+
+#: A definition of the prelude begins a line; names beginning with `%` are its own affair.
+_DEFINITION = re.compile(r"^\((defun|defmacro|defvar)\s+([^\s()]+)", re.MULTILINE)
+_FORM = re.compile(r"^\(", re.MULTILINE)
+
+
+class PreludeModule:
+    """The part of the language that is written in the language. Definitions are found by a scan of the text, and read
+    when they are first used: an experiment pays for what it uses."""
+
+    is_prelude = True
+
+    def __init__(self, folder: Path, sources: SourceMap, report: Callable[[Diagnostic], None]) -> None:
+        self._sources, self._report = sources, report
+        self._table: dict[str, Global] = {}
+        self._places: dict[str, tuple[Kind, SourceFile, int]] = {}
+        kinds: dict[str, Kind] = {"defun": "function", "defmacro": "macro", "defvar": "variable"}
+        for path in sorted(folder.glob("*.sexp")):
+            source = SourceFile(PRELUDE + path.name, path.read_text(encoding="utf-8"))
+            for match in _DEFINITION.finditer(source.text):
+                self._places[match[2]] = (kinds[match[1]], source, match.start())
+
+    def find(self, name: str) -> Global | Op | None:
+        found = self._table.get(name)
+        if found is not None:
+            return found
+        place = self._places.get(name)
+        return OPS.get(name) if place is None else self._load(name, *place)
+
+    def find_beyond(self, name: str) -> Op | None:
+        return OPS.get(name)
+
+    def visible(self) -> set[str]:
+        return set(self._places) | set(OPS)
+
+    def _load(self, name: str, kind: Kind, source: SourceFile, start: int) -> Global:
+        self._sources.add(source)
+        following = _FORM.search(source.text, start + 1)
+        # Newlines before the definition keep its lines where they are in the file.
+        text = "\n" * source.text.count("\n", 0, start) + source.text[start:following.start() if following else None]
+        data: list[Datum] = read(SourceFile(source.name, text), self._report)
+        form = data[0]
+        assert isinstance(form, Form), f"{source.name}: {name}"
+        found = self._table[name] = Global(name, kind, form, self)
+        return found

@@ -1,0 +1,248 @@
+"""Runs analysed code: calls of built-ins and of functions of the language, and the values of definitions.
+
+One `Evaluator` serves one experiment. Values are computed at compile time; operations on tensors are staged into the
+function that is being traced (`trace`), each with the span of its call, and the calls that led there, as its location.
+A wrong expression gives poison, which silences what depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from iree.compiler import ir
+
+import sexpgpu.compiler.frontend.special_forms  # noqa: F401  (fills the table of special forms)
+from sexpgpu.compiler.frontend.analysis import Analyzer, Lambda
+from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
+from sexpgpu.compiler.frontend.call_binding import Callee, CallShape, Slot, bind
+from sexpgpu.compiler.frontend.code_values import to_data, to_value
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
+from sexpgpu.compiler.frontend.definitions import function_of, initializer_of
+from sexpgpu.compiler.frontend.environment import Global, Module, PreludeModule, State, UserModule
+from sexpgpu.compiler.frontend.ops.registry import Failed, Op
+from sexpgpu.compiler.frontend.report import Activation, Reporter
+from sexpgpu.compiler.frontend.staging import Staging
+from sexpgpu.compiler.frontend.trace import Trace, holds_tensors
+from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin, has_poison
+from sexpgpu.diagnostics import Label, SourceMap, Span
+
+#: How many calls of functions may be in progress at once.
+MAX_CALLS = 1000
+
+
+class Abandoned(Exception):
+    """Calls nested too deep: reported, and everything up to the outermost call is given up."""
+
+
+class Evaluator:
+    """`reporter` collects what is wrong; `trace` is the function being staged, a function of the module `staging`;
+    `overrides` are the `-D` values."""
+
+    def __init__(self, sources: SourceMap, reporter: Reporter, overrides: Mapping[str, Datum]) -> None:
+        self.sources, self.reporter, self.overrides = sources, reporter, overrides
+        self.trace = Trace()
+        self.staging = Staging(self)
+        self.prelude = PreludeModule(Path(__file__).parent / "prelude", sources, reporter.add)
+        self.user = UserModule(self.prelude)
+        self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}
+        self.unresolved: list[tuple[Analyzer, str, Span, set[str]]] = []
+        self._callees: dict[str, Callee] = {}
+        self._initializers: dict[Global, object] = {}
+        self._gensyms = 0
+
+    # -- what code asks for -------------------------------------------------------------------------------------------
+
+    def analyzer(self, module: Module) -> Analyzer:
+        return self.analyzers[module.is_prelude]
+
+    def training(self) -> bool:
+        self.trace.asked_training = True
+        return self.trace.training
+
+    def gensym(self, prefix: str) -> str:
+        """A name that no program can hold: a space is in it."""
+        self._gensyms += 1
+        return f"{prefix} {self._gensyms}"
+
+    def callee(self, op: Op) -> Callee:
+        known = self._callees.get(op.name)
+        if known is None or known.params is not op.signature:
+            known = self._callees[op.name] = Callee(op.name, op.signature, op.by_name, op.keyword_code)
+        return known
+
+    def check_names(self) -> None:
+        """Once all definitions are known: every body is analysed, and names that nothing has are held for report."""
+        for found in list(self.user.table.values()):
+            value = self.global_value(found, found.span) if found.kind != "variable" else None
+            if isinstance(value, Closure):
+                value.code.body()
+        for analyzer, name, span, names in self.unresolved:
+            if analyzer.module.find(name) is None:
+                analyzer.unknown_name(name, span, names, hold=True)
+        self.unresolved.clear()
+
+    # -- definitions --------------------------------------------------------------------------------------------------
+
+    def global_value(self, found: Global, span: Span) -> object:
+        """The value of a definition, used at `span`."""
+        if found.state is State.READY:
+            return found.value
+        if found.kind != "variable":
+            found.state = State.READY
+            code = function_of(self.analyzer(found.module), found)
+            found.value = POISON if code is None else Closure(code, None)
+            return found.value
+        if found.state is State.STAGED:
+            return self._initial(found)
+        if found.state is State.BELOW and found.module.is_prelude:
+            return self.define(found)
+        below = found.state is State.BELOW
+        self.reporter.error("E-NAME-002", f"`{found.name}` is used before it has a value", span, "its value is not known",
+                            secondary=[Label(found.span, "defined below" if below else "defined by itself")],
+                            fix="a `defvar` uses what stands above it: move it down" if below else None)
+        return POISON
+
+    def define(self, found: Global) -> object:
+        """Evaluate a `defvar`."""
+        found.state = State.BUSY
+        outer_asked, self.trace.asked_training = self.trace.asked_training, False
+        value = self._initial(found)
+        staged = self.trace.asked_training or holds_tensors(value)
+        self.trace.asked_training = outer_asked or self.trace.asked_training
+        found.value, found.state = value, State.STAGED if staged else State.READY
+        return value
+
+    def _initial(self, found: Global) -> object:
+        node = self._initializers.get(found)
+        if node is None:
+            node = self._initializers[found] = initializer_of(self.analyzer(found.module), found,
+                                                              self.overrides.get(found.name))
+        value = node([None])
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = Dim(value, Origin(f"the defvar `{found.name}`", found.span))
+        return value
+
+    def expand(self, macro: Global, form: Form) -> Datum | None:
+        """The expansion of a macro's call; None where it failed (reported)."""
+        closure = self.global_value(macro, form.items[0].span)
+        if not isinstance(closure, Closure):
+            return None
+        data = form.items[1:]
+        words = tuple(d.value.name if isinstance(d, Atom) and isinstance(d.value, Keyword) else None for d in data)
+        value = self.call(closure, CallShape(form.span, words, tuple(d.span for d in data)),
+                          [to_value(d) for d in data], form.items[0].span)
+        if has_poison(value):
+            return None
+        expansion = to_data(value, form.span)
+        if expansion is None:
+            self.reporter.error("E-VALUE-010", f"the macro `{macro.name}` gives a value that is no code", form.span,
+                                "expands to what no program can hold", secondary=[Label(macro.span, "defined here")])
+        return expansion
+
+    # -- calls --------------------------------------------------------------------------------------------------------
+
+    def call(self, function: object, shape: CallShape, values: Sequence[object], head: Span) -> object:
+        """Call a value that is known only now; `head` is the place it stands at."""
+        if isinstance(function, Closure):
+            slots, wrong = bind(shape, function.code.callee)
+            if not wrong:
+                return self.invoke_closure(function, slots, shape, values)
+        elif isinstance(function, Op):
+            slots, wrong = bind(shape, self.callee(function))
+            if not wrong:
+                return self.invoke_op(function, slots, shape, values)
+        else:
+            if function is not POISON:
+                self.reporter.error("E-TYPE-015", "the first element of a call is no function", head, "not a function",
+                                    fix="a list of values is written `[a b]` or `(list a b)`")
+            return POISON
+        for d in wrong:
+            self.reporter.error(d.code, d.message, d.primary.span, d.primary.text, secondary=d.secondary, fix=d.fix)
+        return POISON
+
+    def apply(self, function: object, values: Sequence[object], span: Span) -> object:
+        """Call a function with positional values, from `span`."""
+        count = len(values)
+        return self.call(function, CallShape(span, (None,) * count, (span,) * count), values, span)
+
+    def invoke_closure(self, closure: Closure, slots: Sequence[Slot], shape: CallShape,
+                       values: Sequence[object]) -> object:
+        code = closure.code
+        body = code.body()
+        calls = self.reporter.calls
+        if len(calls) >= MAX_CALLS:
+            self._too_deep(code, shape.span)
+        calls.append(Activation(code.name, shape.span))
+        frame = code.scope.layout.frame(closure.frame)
+        try:
+            for at, slot in enumerate(slots, 1):
+                if slot.__class__ is int:
+                    frame[at] = values[slot]
+                elif slot is None:
+                    frame[at] = code.defaults[at - 1](frame)
+                else:
+                    frame[at] = tuple([values[i] for i in slot])
+            return body(frame)
+        finally:
+            calls.pop()
+
+    def _too_deep(self, code: Lambda, span: Span) -> None:
+        calls = self.reporter.calls
+        # The chain of a thousand calls says nothing that its two ends do not.
+        kept = calls[:4] + calls[-4:]
+        whole, calls[:] = calls[:], kept
+        self.reporter.error("E-VALUE-004", f"calls are nested deeper than {MAX_CALLS}", span, f"this call of `{code.name}`",
+                            secondary=[Label(code.span, f"`{code.name}` is defined here")],
+                            fix="a recursion needs a case that ends it; `for` and `reduce` go through long lists")
+        calls[:] = whole
+        raise Abandoned
+
+    def invoke_op(self, op: Op, slots: Sequence[Slot], shape: CallShape, values: Sequence[object]) -> object:
+        if op.poison != "any":
+            inside = op.poison == "inside"
+            for value in values:
+                if value is POISON:
+                    # Of a `&rest` it is an element like another.
+                    if not (inside and op.signature.rest):
+                        return POISON
+                elif not inside and isinstance(value, tuple) and has_poison(value):
+                    return POISON
+        arguments = []
+        for slot, parameter in zip(slots, self._parameters(op), strict=True):
+            if slot.__class__ is int:
+                arguments.append(values[slot])
+            elif slot is None:
+                arguments.append(parameter.default)
+            else:
+                arguments.append(tuple([values[i] for i in slot]))
+        if op.poison == "inside" and any(argument is POISON for argument in arguments):
+            return POISON
+        try:
+            with self.location(shape.span):
+                result = op.function(BuiltinCall(self, op, shape, slots), *arguments)
+        except Failed:
+            return POISON
+        if result.__class__ is int:
+            return Dim(result, Origin(f"this `{op.name}`", shape.span))
+        return result
+
+    @staticmethod
+    def _parameters(op: Op) -> tuple:
+        s = op.signature
+        return (*s.required, *s.optional, *s.key, *((s.rest,) if s.rest else ()))
+
+    # -- locations ----------------------------------------------------------------------------------------------------
+
+    def location(self, span: Span) -> ir.Location:
+        """The span, in the function it stands in, called from where the functions in progress were called."""
+        return self._located(span, len(self.reporter.calls))
+
+    def _located(self, span: Span, depth: int) -> ir.Location:
+        here = ir.Location.file(span.file, span.line, span.column, span.end_line, span.end_column)
+        if depth == 0:
+            return here
+        activation = self.reporter.calls[depth - 1]
+        if activation.location is None:
+            activation.location = self._located(activation.call, depth - 1)
+        return ir.Location.callsite(ir.Location.name(activation.name, here), [activation.location])

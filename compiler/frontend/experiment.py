@@ -1,0 +1,94 @@
+"""From an experiment's file to the staged module and the draft of its manifest, or to everything that is wrong with it.
+
+    check(path, overrides={"width": "64"}, sources=SourceMap()) -> (StagedModule | None, [Diagnostic, …])
+
+Reading is one stage: when a text is wrong, nothing is evaluated. Evaluation, contract and staging are the second: a
+bad loader and a bad product are shown together. Nothing is compiled, opened or written here.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sexpgpu.compiler.frontend.data import Datum
+from sexpgpu.compiler.frontend.reader import read
+from sexpgpu.compiler.frontend.report import Reporter
+from sexpgpu.compiler.frontend.sources import Files
+from sexpgpu.diagnostics import Diagnostic, SourceFile, SourceMap
+
+if TYPE_CHECKING:
+    from iree.compiler import ir
+
+    from sexpgpu.compiler.frontend.manifest_draft import Json
+
+#: The evaluator recurs on the user's calls, up to a thousand deep, each of them a dozen of Python's.
+_STACK_BYTES = 512 << 20
+_RECURSION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StagedModule:
+    """docs/design.md, section 1. The module holds the manifest as its attribute `sexp.manifest` too."""
+
+    module: ir.Module
+    manifest: dict[str, Json]
+
+
+def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap
+          ) -> tuple[StagedModule | None, list[Diagnostic]]:
+    """The staged module, None where there are errors; and all findings, in the order of their places.
+
+    `overrides` are the values of `-D name=value`, as text of the language; the files that are read are entered into
+    `sources`.
+    """
+    reporter = Reporter()
+    files = Files(path, sources, reporter)
+    replaced = _overrides(overrides, sources, reporter)
+    if reporter.errors:
+        return None, reporter.ordered(files.names)
+
+    result: list[StagedModule | None] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        from sexpgpu.compiler.frontend.staging_experiment import stage
+
+        try:
+            result.append(stage(path, files, replaced, sources, reporter))
+        except BaseException as error:
+            failure.append(error)
+
+    _with_deep_stack(work)
+    if failure:
+        raise failure[0]
+    return (None if reporter.errors else result[0]), reporter.ordered(files.names)
+
+
+def _with_deep_stack(work) -> None:
+    """Runs `work` in a thread whose stack the deepest calls of a program fit into."""
+    limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
+    sys.setrecursionlimit(_RECURSION)
+    try:
+        thread = threading.Thread(target=work, name="sexpgpu-frontend")
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+        sys.setrecursionlimit(limit)
+
+
+def _overrides(overrides: Mapping[str, str], sources: SourceMap, reporter: Reporter) -> dict[str, Datum]:
+    found: dict[str, Datum] = {}
+    for name, text in overrides.items():
+        source = sources.add(SourceFile(f"-D {name}", text))
+        data = read(source, reporter.add)
+        if len(data) == 1:
+            found[name] = data[0]
+        elif not reporter.errors:
+            reporter.add(Diagnostic("E-RUN-002", f"`-D {name}={text}` gives {len(data)} values"))
+    return found

@@ -1,0 +1,244 @@
+"""Lists, vectors and plists at compile time. A list and a vector are one thing; a plist is a list of keywords and
+values in turn. Nothing changes in place: each function gives a new list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sexpgpu.compiler.frontend.data import Keyword
+from sexpgpu.compiler.frontend.ops.registry import Call, op
+from sexpgpu.compiler.frontend.ops.support.staged import describe
+from sexpgpu.compiler.frontend.values import (
+    POISON, Closure, Ctx, Dim, HostScalar, Tensor, is_plist, is_true, plist_items,
+)
+from sexpgpu.diagnostics import Edit, Fix, did_you_mean, one_of
+
+LISTS = "lists"
+#: How long a list at compile time may be.
+MAX_LENGTH = 1_000_000
+COMPILE_TIME = "none: a value of compile time"
+
+
+def a_list(call: Call, parameter: str, value: object, index: int | None = None) -> tuple:
+    """The argument as a list; nil is the empty one."""
+    if isinstance(value, tuple):
+        return value
+    if value is None:
+        return ()
+    fix = "`slice` and `take` read parts of a tensor" if isinstance(value, Tensor) else None
+    call.fail("E-TYPE-013", f"`{call.op.name}` takes a list, not {describe(value)}", at=call.where(parameter, index),
+              label=f"this is {describe(value)}", fix=fix)
+
+
+def an_integer(call: Call, parameter: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    call.fail("E-TYPE-006", f"`{call.op.name}` takes an integer known at compile time, not {describe(value)}",
+              at=call.where(parameter), label=f"this is {describe(value)}")
+
+
+def a_plist(call: Call, parameter: str, value: object, index: int | None = None) -> tuple:
+    found = a_list(call, parameter, value, index)
+    if is_plist(found):
+        return found
+    call.fail("E-TYPE-013", f"`{call.op.name}` takes a plist, and this list is none", at=call.where(parameter, index),
+              label="not keywords and values in turn", fix="a plist is written `(list :name value …)`")
+
+
+def truth(call: Call, value: object, function: object) -> bool:
+    """The answer of a predicate, which must be known at compile time."""
+    if isinstance(value, (Tensor, HostScalar)):
+        call.fail("E-TYPE-013", f"`{call.op.name}` asks at compile time, and the answer is {describe(value)}",
+                  label="known at run time only")
+    return is_true(value)
+
+
+def _list(name: str) -> None:
+    @op(name, "&rest items", group=LISTS, doc="A list of its arguments.", grad=COMPILE_TIME, by_name=False, poison="inside")
+    def make(_call: Call, items: tuple) -> tuple:
+        return items
+
+
+_list("list")
+_list("vector")
+
+
+@op("first", "items", group=LISTS, doc="The first element.", grad=COMPILE_TIME, poison="inside")
+def first(call: Call, items: object) -> object:
+    return _at(call, a_list(call, "items", items), 0, "items")
+
+
+@op("rest", "items", group=LISTS, doc="All elements but the first.", grad=COMPILE_TIME, poison="inside")
+def rest(call: Call, items: object) -> tuple:
+    return tuple(a_list(call, "items", items)[1:])
+
+
+@op("last", "items", group=LISTS, doc="The last element.", grad=COMPILE_TIME, poison="inside")
+def last(call: Call, items: object) -> object:
+    return _at(call, a_list(call, "items", items), -1, "items")
+
+
+@op("nth", "items index", group=LISTS, doc="The element at an index, from 0; negative ones count from the end.",
+    grad=COMPILE_TIME, poison="inside")
+def nth(call: Call, items: object, index: object) -> object:
+    if isinstance(items, int) and isinstance(index, tuple):
+        call.fail("E-TYPE-013", "`nth` takes the list first, then the index", label="in the other order",
+                  fix="write `(nth list index)`")
+    return _at(call, a_list(call, "items", items), an_integer(call, "index", index), "index")
+
+
+def _at(call: Call, items: Sequence[object], index: int, parameter: str) -> object:
+    if -len(items) <= index < len(items):
+        return items[index]
+    length = "an empty list" if not items else f"a list of {len(items)}"
+    call.fail("E-VALUE-001", f"`{call.op.name}` reads index {int(index)} of {length}", at=call.where(parameter),
+              label=length if parameter == "items" else f"index {int(index)}")
+
+
+@op("len", "items", group=LISTS, doc="The number of elements of a list, or of characters of a string.",
+    grad=COMPILE_TIME, poison="inside")
+def length(call: Call, items: object) -> int:
+    if isinstance(items, str):
+        return len(items)
+    if isinstance(items, Tensor):
+        call.fail("E-TYPE-013", f"`len` takes a list, not {describe(items)}", at=call.where("items"),
+                  label=f"this is {describe(items)}", fix="`(dim x 0)` is the size of a tensor's first axis")
+    return len(a_list(call, "items", items))
+
+
+@op("concat-lists", "&rest lists", group=LISTS, doc="One list of the elements of all.", grad=COMPILE_TIME, poison="inside")
+def concat_lists(call: Call, lists: tuple) -> tuple:
+    return tuple([item for i, part in enumerate(lists) for item in a_list(call, "lists", part, i)])
+
+
+@op("reverse", "items", group=LISTS, doc="The elements in the other order.", grad=COMPILE_TIME, poison="inside")
+def reverse(call: Call, items: object) -> tuple:
+    return tuple(reversed(a_list(call, "items", items)))
+
+
+# -- plists -----------------------------------------------------------------------------------------------------------
+
+@op("get", "plist key &optional default", group=LISTS, grad=COMPILE_TIME, by_name=False, poison="inside",
+    doc="The value of a key in a plist, or of `ctx`; the default, where one is given, when there is no such key.")
+def get(call: Call, plist: object, key: object, default: object) -> object:
+    if not isinstance(key, Keyword):
+        call.fail("E-TYPE-013", f"`get` takes a keyword, not {describe(key)}", at=call.where("key"),
+                  label=f"this is {describe(key)}",
+                  fix="`nth` reads a list by index" if isinstance(key, int) else None)
+    if isinstance(plist, Ctx):
+        return _of_ctx(call, plist, key)
+    found = a_plist(call, "plist", plist)
+    for name, value in plist_items(found):
+        if name == key.name:
+            return value
+    if call.given("default"):
+        return default
+    keys = [f":{name}" for name, _ in plist_items(found)]
+    if any(value is POISON for _, value in plist_items(found)):
+        return POISON
+    near = did_you_mean(str(key), keys)
+    call.fail("E-VALUE-006", f"the plist has no key `{key}`", at=call.where("key"), label="no such key",
+              fix=Fix(f"it has {one_of(str(key), keys)}" if keys else "the plist is empty; give a default",
+                      (Edit(call.where("key"), near),) if near else ()))
+
+
+def _of_ctx(call: Call, ctx: Ctx, key: Keyword) -> object:
+    value = ctx.values.get(key.name)
+    if value is not None:
+        return value
+    if not ctx.complete:
+        return POISON  # a counter that is wrong, and reported, may be what is asked for
+    keys = [f":{name}" for name in ctx.values]
+    near = did_you_mean(str(key), keys)
+    call.fail("E-CONTRACT-016", f"`ctx` has no key `{key}`", at=call.where("key"), label="no such key",
+              fix=Fix(f"it has {one_of(str(key), keys)}", (Edit(call.where("key"), near),) if near else ()))
+
+
+@op("assoc", "plist key value", group=LISTS, grad=COMPILE_TIME, by_name=False, poison="inside",
+    doc="The plist with one key set to a value.")
+def assoc(call: Call, plist: object, key: object, value: object) -> tuple:
+    if not isinstance(key, Keyword):
+        call.fail("E-TYPE-013", f"`assoc` takes a keyword, not {describe(key)}", at=call.where("key"),
+                  label=f"this is {describe(key)}")
+    return _merged([a_plist(call, "plist", plist), (key, value)])
+
+
+@op("merge", "&rest plists", group=LISTS, doc="One plist of the keys of all; of two equal keys the later one counts.",
+    grad=COMPILE_TIME, poison="inside")
+def merge(call: Call, plists: tuple) -> tuple:
+    return _merged([a_plist(call, "plists", part, i) for i, part in enumerate(plists)])
+
+
+def _merged(plists: Sequence[tuple]) -> tuple:
+    found: dict[str, object] = {}
+    for part in plists:
+        found.update(plist_items(part))
+    return tuple([x for name, value in found.items() for x in (Keyword(name), value)])
+
+
+@op("keys", "plist", group=LISTS, doc="The keys of a plist.", grad=COMPILE_TIME, poison="inside")
+def keys(call: Call, plist: object) -> tuple:
+    return tuple(a_plist(call, "plist", plist)[::2])
+
+
+@op("vals", "plist", group=LISTS, doc="The values of a plist.", grad=COMPILE_TIME, poison="inside")
+def vals(call: Call, plist: object) -> tuple:
+    return tuple(a_plist(call, "plist", plist)[1::2])
+
+
+# -- functions over lists ---------------------------------------------------------------------------------------------
+
+@op("range", "start &optional end (step 1)", group=LISTS, grad=COMPILE_TIME,
+    doc="The integers from `start` up to, not including, `end`; `(range n)` counts from 0.")
+def integers(call: Call, start: object, end: object, step: object) -> tuple:
+    low = an_integer(call, "start", start)
+    high = an_integer(call, "end", end) if end is not None else None
+    stride = an_integer(call, "step", step)
+    if stride == 0:
+        call.fail("E-VALUE-001", "`range` has a step of 0", at=call.where("step"), label="never ends")
+    numbers = range(low) if high is None else range(low, high, stride)
+    if len(numbers) > MAX_LENGTH:
+        call.fail("E-VALUE-005", f"a list at compile time has at most {MAX_LENGTH} elements",
+                  label=f"{len(numbers)} elements", fix="`arange` makes a tensor of numbers")
+    return tuple([Dim(n) for n in numbers])
+
+
+@op("map", "f items &rest more", group=LISTS, grad=COMPILE_TIME, poison="inside",
+    doc="The results of a function on each element; of several lists, on the elements at each index.")
+def map_list(call: Call, f: object, items: object, more: tuple) -> tuple:
+    lists = [a_list(call, "items", items), *(a_list(call, "more", part, i) for i, part in enumerate(more))]
+    return tuple([_or_poison(call, f, *row) for row in zip(*lists, strict=False)])
+
+
+def _or_poison(call: Call, f: object, *arguments: object) -> object:
+    """One wrong element does not silence the others."""
+    return call.evaluator.apply(f, arguments, call.span)
+
+
+@op("filter", "f items", group=LISTS, grad=COMPILE_TIME, doc="The elements on which a function is true.")
+def filter_list(call: Call, f: object, items: object) -> tuple:
+    return tuple([item for item in a_list(call, "items", items) if truth(call, call.apply(f, item), f)])
+
+
+@op("reduce", "f items &optional init", group=LISTS, grad=COMPILE_TIME,
+    doc="`(f (f (f init a) b) c)`: the elements put together from the left; without `init` the first one begins.")
+def reduce_list(call: Call, f: object, items: object, init: object) -> object:
+    found = a_list(call, "items", items)
+    if not isinstance(f, Closure) and isinstance(items, (Closure,)):
+        call.fail("E-TYPE-013", "`reduce` takes the function first", label="in another order",
+                  fix="write `(reduce function list init)`")
+    if call.given("init"):
+        value, others = init, found
+    elif found:
+        value, others = found[0], found[1:]
+    else:
+        call.fail("E-VALUE-001", "`reduce` of an empty list has no value to begin with", at=call.where("items"),
+                  label="an empty list", fix="give a first value: `(reduce f items init)`")
+    for item in others:
+        value = call.apply(f, value, item)
+    return value
+
+
+@op("apply", "f arguments", group=LISTS, grad=COMPILE_TIME, doc="A call of a function with the elements of a list.")
+def apply_list(call: Call, f: object, arguments: object) -> object:
+    return call.apply(f, *a_list(call, "arguments", arguments))

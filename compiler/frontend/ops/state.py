@@ -1,0 +1,161 @@
+"""State declared inside the graph: `param`, `buffer`, `update-buffer`. Names get the scopes around them."""
+
+from __future__ import annotations
+
+from iree.compiler import ir
+
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
+from sexpgpu.compiler.frontend.initialisers import stage_initialiser
+from sexpgpu.compiler.frontend.ops.registry import op
+from sexpgpu.compiler.frontend.ops.support.dtype import F32, dtype_word
+from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
+from sexpgpu.compiler.frontend.trace import Phase, Variable
+from sexpgpu.compiler.frontend.values import Dim, Tensor, origin_of, same_value
+from sexpgpu.diagnostics import Fix, Label, did_you_mean
+
+STATE = "state"
+
+
+def must_stand_in(call: BuiltinCall, *phases: Phase) -> None:
+    """E-CONTRACT-020 where the form stands in another function's code."""
+    trace = call.evaluator.trace
+    if trace.phase not in phases:
+        listed = " or ".join(phase.value for phase in phases)
+        call.fail("E-CONTRACT-020", f"`{call.op.name}` stands in {trace.phase.value}", label="out of place",
+                  fix=f"it belongs in {listed}")
+
+
+def must_not_branch(call: BuiltinCall) -> None:
+    if call.evaluator.trace.branches:
+        call.fail("E-CONTRACT-020", f"`{call.op.name}` stands in a branch that is staged", label="inside a branch",
+                  notes=["the condition is known at run time only, and this must happen at every step or at none"])
+
+
+def _name(call: BuiltinCall, name: object) -> str:
+    if not isinstance(name, str) or not name:
+        call.fail("E-CONTRACT-025", f"the name of a {_noun(call)} is a string, not {describe(name)}",
+                  at=call.where("name"), label=f"this is {describe(name)}")
+    return call.evaluator.trace.full_name(name)
+
+
+def _noun(call: BuiltinCall) -> str:
+    return "parameter" if call.op.name == "param" else "buffer"
+
+
+def _dims(call: BuiltinCall, shape: object) -> tuple[Dim, ...]:
+    if not isinstance(shape, tuple):
+        fix = f"write `[{int(shape)}]`" if isinstance(shape, int) and not isinstance(shape, bool) else None
+        call.fail("E-CONTRACT-025", f"the shape of a {_noun(call)} is a vector of sizes, not {describe(shape)}",
+                  at=call.where("shape"), label=f"this is {describe(shape)}", fix=fix)
+    dims = []
+    for size in shape:
+        if isinstance(size, float):
+            fix = f"`(quotient a b)` gives an integer; here it is {int(size)}" if size == int(size) else None
+            call.fail("E-TYPE-006", f"a size is an integer, not the float {size!r}", at=call.where("shape"),
+                      label=f"holds the float {size!r}", fix=fix)
+        if isinstance(size, bool) or not isinstance(size, int):
+            call.fail("E-TYPE-006", f"a size is an integer, not {describe(size)}", at=call.where("shape"),
+                      label=f"holds {describe(size)}")
+        if size < 1:
+            call.fail("E-SHAPE-009", f"a size is positive, not {int(size)}", at=call.where("shape"),
+                      label=f"holds {int(size)}")
+        dims.append(size if isinstance(size, Dim) and origin_of(size) else Dim(size))
+    return tuple(dims)
+
+
+def _flag(call: BuiltinCall, parameter: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        call.fail("E-CONTRACT-025", f"`:{parameter}` is `true` or `false`, not {describe(value)}",
+                  at=call.where(parameter), label=f"this is {describe(value)}")
+    return value
+
+
+def _declared(call: BuiltinCall, new: Variable, table: dict[str, Variable], other: dict[str, Variable]) -> Variable:
+    """The first declaration of the name, which is `new` when there was none; another one must agree with it."""
+    if new.name in other:
+        call.fail("E-VALUE-008", f"`{new.name}` is a parameter and a buffer", label="the second declaration",
+                  secondary=[Label(other[new.name].span, "the first declaration")])
+    old = table.get(new.name)
+    if old is None:
+        table[new.name] = new
+        return new
+    first = [Label(old.span, f"{show_shape(old.shape)} here, first")]
+    if tuple(old.shape) != tuple(new.shape):
+        call.fail("E-SHAPE-010", f"`{new.name}` is declared {show_shape(old.shape)} and {show_shape(new.shape)}",
+                  label=f"{show_shape(new.shape)} here", secondary=first,
+                  fix="one full name is one tensor: another name, or a `scope` around it, makes two")
+    for setting in ("dtype", "decay", "trainable"):
+        if getattr(old, setting) != getattr(new, setting):
+            call.fail("E-VALUE-008", f"`{new.name}` is declared twice with different `:{setting}`",
+                      label="the second declaration", secondary=[Label(old.span, "the first declaration")])
+    if new.init_given and not same_value(old.init, new.init):
+        call.fail("E-VALUE-008", f"`{new.name}` is declared twice with different `:init`",
+                  label="the second declaration", secondary=[Label(old.span, "the first declaration")],
+                  fix="give both the same `:init`, or only the first one any")
+    return old
+
+
+def _marker(call: BuiltinCall, variable: Variable, kind: str, facts: dict[str, ir.Attribute]) -> Tensor:
+    symbol = stage_initialiser(call.evaluator, variable)
+    type_ = hlo.tensor_type(variable.shape, variable.dtype.mlir)
+    made = hlo.marker(kind, [], [type_], {"name": ir.StringAttr.get(variable.name), **facts}, [symbol])
+    return Tensor(made.results[0], variable.dtype, variable.shape, call.span)
+
+
+@op("param", "name shape &key init (dtype :f32) (decay true) (trainable true)", group=STATE,
+    doc="A parameter: a tensor of state that the optimizer trains. `:init` is an initialiser or a function of the "
+        "shape, `(normal 0.02)` by default.")
+def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: object, decay: object,
+          trainable: object) -> Tensor:
+    must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
+    full, dims = _name(call, name), _dims(call, shape)
+    variable = Variable(full, dtype_word(call, "dtype", dtype, F32), dims, init, call.given("init"),
+                        _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span)
+    if variable.trainable and not variable.dtype.is_float:
+        call.fail("E-TYPE-007", f"a trainable parameter is of floats, not {variable.dtype}", at=call.where("dtype"),
+                  label=f"this is {variable.dtype}", fix="`:trainable false`, or a `buffer`, holds integers")
+    trace = call.evaluator.trace
+    variable = _declared(call, variable, trace.parameters, trace.buffers)
+    return _marker(call, variable, "param", {"trainable": ir.BoolAttr.get(variable.trainable),
+                                             "decay": ir.BoolAttr.get(variable.decay)})
+
+
+@op("buffer", "name shape &key init (dtype :f32)", group=STATE, grad="none: it is state without a gradient",
+    doc="A tensor of state that `update-buffer` sets and nothing trains; zeros at first unless `:init` says otherwise.")
+def buffer(call: BuiltinCall, name: object, shape: object, init: object, dtype: object) -> Tensor:
+    must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
+    full, dims = _name(call, name), _dims(call, shape)
+    initial = init if call.given("init") else 0
+    variable = Variable(full, dtype_word(call, "dtype", dtype, F32), dims, initial, call.given("init"), False, False,
+                        call.span)
+    trace = call.evaluator.trace
+    variable = _declared(call, variable, trace.buffers, trace.parameters)
+    return _marker(call, variable, "buffer", {})
+
+
+@op("update-buffer", "name value", group=STATE, grad="none: it is state without a gradient",
+    doc="Sets a buffer at the end of a training step; an evaluation changes none.")
+def update_buffer(call: BuiltinCall, name: object, value: object) -> None:
+    must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
+    must_not_branch(call)
+    full, trace = _name(call, name), call.evaluator.trace
+    variable = trace.buffers.get(full)
+    if variable is None:
+        near = did_you_mean(full, trace.buffers)
+        call.fail("E-NAME-006", f"there is no buffer `{full}`", at=call.where("name"), label="no such buffer",
+                  fix=Fix(f"did you mean `{near}`?") if near else
+                  "declare it first: `(buffer \"name\" [shape] :init zeros)`")
+    if not isinstance(value, Tensor):
+        call.fail("E-TYPE-002", f"a buffer holds a tensor, not {describe(value)}", at=call.where("value"),
+                  label=f"this is {describe(value)}")
+    if tuple(value.shape) != tuple(variable.shape):
+        call.fail("E-SHAPE-013", f"the buffer `{full}` is {show_shape(variable.shape)}, and its new value "
+                  f"{show_shape(value.shape)}", at=call.where("value"), label=f"this is {show_shape(value.shape)}",
+                  secondary=[Label(variable.span, f"{show_shape(variable.shape)} here")])
+    if value.dtype is not variable.dtype:
+        call.fail("E-TYPE-004", f"the buffer `{full}` is {variable.dtype}, and its new value {value.dtype}",
+                  at=call.where("value"), label=f"this is {value.dtype}",
+                  secondary=[Label(variable.span, f"{variable.dtype} here")], fix=f"cast it: `(cast … :{variable.dtype})`")
+    if trace.training:
+        hlo.marker("update_buffer", [value.value], [], {"name": ir.StringAttr.get(full)})

@@ -1,0 +1,101 @@
+"""Where diagnostics are collected, with the calls that led to them.
+
+An error inside a function of the prelude is the user's call, so it is shown there, with the place in the prelude as a
+second label. One mistake is reported once, however often its place is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sexpgpu.diagnostics import Diagnostic, Fix, Frame, Label, Severity, Span
+
+#: The folder that the prelude's files are shown in.
+PRELUDE = "<prelude>/"
+
+
+@dataclass(slots=True)
+class Activation:
+    """One call in progress: the function's name and the span of the call. `location` is its MLIR location, made when
+    an operation is first staged below it."""
+
+    name: str
+    call: Span
+    location: object = None
+
+
+def in_prelude(span: Span) -> bool:
+    return span.file.startswith(PRELUDE)
+
+
+class Reporter:
+    """Collects diagnostics. `calls` is the stack of calls in progress, the outermost first."""
+
+    def __init__(self) -> None:
+        self.found: list[Diagnostic] = []
+        self.calls: list[Activation] = []
+        self._held: list[Diagnostic] = []
+        self._seen: set[tuple] = set()
+
+    @property
+    def errors(self) -> int:
+        return sum(d.severity is Severity.ERROR for d in self.found)
+
+    def error(self, code: str, message: str, at: Span | None, label: str = "", *, secondary: Sequence[Label] = (),
+              notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
+        """Report, with the calls in progress as the chain."""
+        self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary), tuple(notes),
+                            tuple(Frame(c.name, c.call) for c in self.calls), Fix(fix) if isinstance(fix, str) else fix))
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Report a finished diagnostic, once for each code and place."""
+        key = _key(diagnostic)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.found.append(_at_the_user(diagnostic))
+
+    def hold(self, diagnostic: Diagnostic) -> None:
+        """A mistake seen without running the code. It is kept back: when the place is run, it is reported with the
+        calls that led there."""
+        self._held.append(diagnostic)
+
+    def release(self) -> None:
+        """Report what was held back and has not been reported since."""
+        for diagnostic in self._held:
+            self.add(diagnostic)
+        self._held.clear()
+
+    def ordered(self, files: Iterable[str]) -> list[Diagnostic]:
+        """Everything found, by file (in the order given) and place."""
+        rank = {name: i for i, name in enumerate(files)}
+
+        def place(d: Diagnostic) -> tuple:
+            span = d.primary.span if d.primary else None
+            return (rank.get(span.file, len(rank)), span.line, span.column) if span else (-1, 0, 0)
+
+        return sorted(self.found, key=place)
+
+
+def _key(diagnostic: Diagnostic) -> tuple:
+    span = diagnostic.primary.span if diagnostic.primary else None
+    # At the first line of a file stand the findings that have no place of their own.
+    return (diagnostic.code, span, diagnostic.message if span is None or span.line == 1 else "",
+            diagnostic.chain[-1].call if span and in_prelude(span) and diagnostic.chain else None)
+
+
+def _at_the_user(diagnostic: Diagnostic) -> Diagnostic:
+    """The same diagnostic with a primary span in the user's text, when a call there led to it."""
+    primary = diagnostic.primary
+    if primary is None or not in_prelude(primary.span):
+        return diagnostic
+    depth = next((i for i in reversed(range(len(diagnostic.chain))) if not in_prelude(diagnostic.chain[i].call)), None)
+    if depth is None:
+        return diagnostic
+    frame = diagnostic.chain[depth]
+    inside = Label(primary.span, f"inside `{frame.name}`: {primary.text}" if primary.text else f"inside `{frame.name}`")
+    fix = diagnostic.fix
+    if fix and any(in_prelude(edit.span) for edit in fix.edits):
+        fix = None
+    return Diagnostic(diagnostic.code, diagnostic.message, Label(frame.call, f"in this call of `{frame.name}`"),
+                      (inside, *diagnostic.secondary), diagnostic.notes, diagnostic.chain[:depth], fix)

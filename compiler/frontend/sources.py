@@ -1,0 +1,64 @@
+"""The files of an experiment: the one that was named, and those it includes, read before anything is evaluated.
+
+`include` stands at the top level, with its path as a string; a path is relative to the file that includes. A file that
+is included twice is read once, where it is first included. A file that includes itself, through others too, is an
+error.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form
+from sexpgpu.compiler.frontend.reader import read
+from sexpgpu.compiler.frontend.reader_files import load_source
+from sexpgpu.compiler.frontend.report import Reporter
+from sexpgpu.diagnostics import Diagnostic, Fix, Label, SexpError, SourceMap
+
+
+class Files:
+    """`forms` are the top-level forms in order, with what is included in the place of its `include`; `names` are the
+    files as they are shown, `paths` where they are."""
+
+    def __init__(self, path: Path, sources: SourceMap, reporter: Reporter) -> None:
+        self._sources, self._reporter = sources, reporter
+        self._open: list[Path] = []
+        self._read: set[Path] = set()
+        self.names: list[str] = []
+        self.paths: list[Path] = []
+        self.forms: list[Datum] = []
+        self._take(path, str(path), None)
+
+    def _take(self, path: Path, shown: str, at: Atom | None) -> None:
+        real = path.resolve()
+        if real in self._open:
+            self._reporter.add(Diagnostic("E-READ-014", f"`{shown}` includes itself",
+                                          Label(at.span, "leads back to a file that is being read") if at else None))
+            return
+        if real in self._read:
+            return
+        self._read.add(real)
+        try:
+            source = load_source(path, shown, self._sources, at.span if at else None)
+        except SexpError as error:
+            for diagnostic in error.diagnostics:
+                self._reporter.add(diagnostic)
+            return
+        self.names.append(shown)
+        self.paths.append(path)
+        self._open.append(real)
+        for datum in read(source, self._reporter.add):
+            if isinstance(datum, Form) and datum.head == "include":
+                self._include(datum, path, shown)
+            else:
+                self.forms.append(datum)
+        self._open.pop()
+
+    def _include(self, form: Form, path: Path, shown: str) -> None:
+        given = form.items[1] if len(form.items) == 2 else None
+        if not isinstance(given, Atom) or not isinstance(given.value, str):
+            self._reporter.add(Diagnostic(
+                "E-ARITY-006", "`include` takes a path, as a string", Label((given or form).span, "not a path"),
+                fix=Fix('write `(include "path.sexp")`')))
+            return
+        self._take(path.parent / given.value, str(Path(shown).parent / given.value), given)

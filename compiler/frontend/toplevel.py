@@ -1,0 +1,95 @@
+"""The top level of an experiment: which names it defines, then the value of each `defvar`, in order.
+
+All names are known before the first value is computed, so functions may call each other whatever their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sexpgpu.compiler.frontend.data import Datum, Form
+from sexpgpu.compiler.frontend.definitions import KINDS, defined_name
+from sexpgpu.compiler.frontend.environment import Global
+from sexpgpu.compiler.frontend.evaluator import Abandoned
+from sexpgpu.compiler.frontend.scope import Scope
+from sexpgpu.diagnostics import Diagnostic, Fix, Label, did_you_mean
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.frontend.evaluator import Evaluator
+
+
+def load(evaluator: Evaluator, forms: Sequence[Datum]) -> None:
+    """Define and evaluate everything."""
+    written: dict[int, Global | None] = {}
+    _declare(evaluator, forms, written)
+    for form in forms:
+        try:
+            _run(evaluator, form, written)
+        except Abandoned:
+            continue
+    _check_overrides(evaluator)
+    evaluator.check_names()
+
+
+def _declare(evaluator: Evaluator, forms: Sequence[Datum], written: dict[int, Global | None]) -> None:
+    """Enter the definitions that stand in the text; those that macros write are entered when they are reached."""
+    for form in forms:
+        if not isinstance(form, Form):
+            continue
+        if form.head in ("progn", "do"):
+            _declare(evaluator, form.items[1:], written)
+        elif form.head in KINDS:
+            written[id(form)] = _enter(evaluator, form)
+
+
+def _enter(evaluator: Evaluator, form: Form) -> Global | None:
+    name = defined_name(form)
+    if isinstance(name, Diagnostic):
+        evaluator.reporter.add(name)
+        return None
+    table = evaluator.user.table
+    if name in table:
+        evaluator.reporter.add(Diagnostic(
+            "E-NAME-003", f"`{name}` is defined twice", Label(form.items[1].span, "the second definition"),
+            (Label(table[name].span, "the first definition"),)))
+        return None
+    made = table[name] = Global(name, KINDS[form.head], form, evaluator.user)
+    return made
+
+
+def _run(evaluator: Evaluator, form: Datum, written: dict[int, Global | None]) -> None:
+    if isinstance(form, Form):
+        if form.head in ("progn", "do"):
+            for item in form.items[1:]:
+                _run(evaluator, item, written)
+            return
+        if form.head in KINDS:
+            found = written[id(form)] if id(form) in written else _enter(evaluator, form)
+            if found is not None and found.kind == "variable":
+                evaluator.define(found)
+            return
+        macro = evaluator.user.table.get(form.head) if form.head else None
+        if macro is not None and macro.kind == "macro":
+            macro.used = True
+            expansion = evaluator.expand(macro, form)
+            if expansion is not None:
+                _run(evaluator, expansion, written)
+            return
+    scope = Scope.inner(None)
+    node = evaluator.analyzers[False].node(form, scope)
+    node(scope.layout.frame(None))
+
+
+def _check_overrides(evaluator: Evaluator) -> None:
+    """`-D name=value` replaces a `defvar`."""
+    table = evaluator.user.table
+    variables = [g.name for g in table.values() if g.kind == "variable"]
+    for name in evaluator.overrides:
+        if name in variables:
+            continue
+        near = did_you_mean(name, variables)
+        what = "is a function" if name in table else "is not defined"
+        advice = f"did you mean `{near}`?" if near else "the defvars are " + ", ".join(f"`{v}`" for v in variables)
+        evaluator.reporter.add(Diagnostic("E-NAME-004", f"`-D {name}` names no `defvar`: `{name}` {what}",
+                                          fix=Fix(advice) if variables else None))

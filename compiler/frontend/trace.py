@@ -1,0 +1,121 @@
+"""The function that is being staged, and what its code has declared so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sexpgpu.compiler.frontend.values import Closure, HostScalar, Tensor
+from sexpgpu.diagnostics import Span
+from sexpgpu.runtime.dtypes import DType
+
+
+class Phase(Enum):
+    """Whose code is running; the value is how a message says it."""
+
+    TOP = "the top level"
+    PREPARE = "`prepare`"
+    EVAL_PREPARE = "`eval-prepare`"
+    MODEL = "`model`"
+    OBJECTIVE = "`objective`"
+    EVALUATE = "`evaluate`"
+    INIT = "an initialiser"
+    OPTIMIZER = "an optimizer"
+    CTX = "a function of `ctx`"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A parameter or a buffer, as it was first declared."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    init: object
+    init_given: bool
+    decay: bool
+    trainable: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    name: str
+    reduce: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """`dtype` is `"i64"`, or `"f64"` for the sum of a float."""
+
+    name: str
+    dtype: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """A number, or a function of `ctx`, that follows the run."""
+
+    name: str
+    function: object
+    span: Span
+
+
+@dataclass(eq=False)
+class Trace:
+    """`training` is what `training?` says. `branches` counts the staged branches around the place."""
+
+    phase: Phase = Phase.TOP
+    training: bool = True
+    asked_training: bool = False
+    branches: int = 0
+    path: list[str] = field(default_factory=list)
+    parameters: dict[str, Variable] = field(default_factory=dict)
+    buffers: dict[str, Variable] = field(default_factory=dict)
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    counters: dict[str, Counter] = field(default_factory=dict)
+    counters_known: bool = True
+    schedules: dict[str, Schedule] = field(default_factory=dict)
+    sites: int = 0
+
+    @property
+    def in_graph(self) -> bool:
+        return self.phase is not Phase.CTX
+
+    def next_site(self) -> int:
+        self.sites += 1
+        return self.sites - 1
+
+    def full_name(self, name: str) -> str:
+        """`name` with the scopes around it."""
+        return ".".join([*self.path, name])
+
+    @contextmanager
+    def within(self, phase: Phase) -> Iterator[None]:
+        outer, self.phase = self.phase, phase
+        try:
+            yield
+        finally:
+            self.phase = outer
+
+
+def holds_tensors(value: object, _seen: set[int] | None = None) -> bool:
+    """Whether a value belongs to one staged function: a tensor, a list with one, a closure over one."""
+    if isinstance(value, (Tensor, HostScalar)):
+        return True
+    if isinstance(value, Closure):
+        frame, seen = value.frame, set() if _seen is None else _seen
+        while frame is not None and id(frame) not in seen:
+            seen.add(id(frame))
+            if any(holds_tensors(item, seen) for item in frame[1:]):
+                return True
+            frame = frame[0]
+        return False
+    if isinstance(value, tuple):
+        return any(holds_tensors(item, _seen) for item in value)
+    inside = getattr(value, "values_inside", None)
+    return inside is not None and any(holds_tensors(item, _seen) for item in inside())
