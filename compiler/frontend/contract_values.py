@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sexpgpu.compiler.frontend.values import Dim
+from sexpgpu.compiler.frontend.optimizer_groups import Group
+from sexpgpu.compiler.frontend.values import Dim, plist_items
 from sexpgpu.diagnostics import Span
 from sexpgpu.runtime.dataio.spec import FieldSpec, FilesSource, LoaderSpec, ManifestSource, StageSpec
 from sexpgpu.runtime.dtypes import DType
@@ -98,10 +99,20 @@ class Optimizer:
     clip_value: float | None
     weight_decay: float
     skip_nonfinite: bool
+    groups: tuple[Group, ...]
+    groups_span: Span
     span: Span
 
+    def hypers(self) -> list[tuple[str, object]]:
+        """Everything that `@optimizer` takes as a number: the hyper-parameters, then those of the groups."""
+        return [*plist_items(self.hyper),
+                *((group.schedule_name(name), value) for group in self.groups for name, value in group.hyper)]
+
+    def group_of(self, parameter: str) -> Group | None:
+        return next((group for group in self.groups if group.matches(parameter)), None)
+
     def values_inside(self) -> tuple:
-        return (*self.hyper, self.init, self.update)
+        return (*(value for _, value in self.hypers()), self.init, self.update)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

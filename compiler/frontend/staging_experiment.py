@@ -23,7 +23,7 @@ from sexpgpu.compiler.frontend.staging_optimizer import OptimizerStaging
 from sexpgpu.compiler.frontend.staging_step import Steps
 from sexpgpu.compiler.frontend.toplevel import load
 from sexpgpu.compiler.frontend.trace import Schedule, Trace
-from sexpgpu.compiler.frontend.values import POISON, plist_items
+from sexpgpu.compiler.frontend.values import POISON
 from sexpgpu.diagnostics import Label, SourceMap
 
 
@@ -66,10 +66,12 @@ class _Experiment:
         definition = self._contract.get("optimizer")
         if definition is None or not isinstance(definition.value, Optimizer):
             return
-        for name, value in plist_items(definition.value.hyper):
+        for name, value in definition.value.hypers():
             self._add(Schedule(name, value, definition.span))
         trainable = [p for p in self._steps.training.parameters.values() if p.trainable]
         self._optimizer = OptimizerStaging(self._evaluator, definition.value, definition.span, trainable)
+        if self._evaluator.reporter.errors == 0:
+            self._optimizer.check_groups()
         self._optimizer.stage_init()
         self._optimizer.stage_update()
 

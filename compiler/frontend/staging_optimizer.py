@@ -23,7 +23,7 @@ from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
 from sexpgpu.compiler.frontend.staging import Function
 from sexpgpu.compiler.frontend.trace import Phase, Trace, Variable
 from sexpgpu.compiler.frontend.values import POISON, Tensor, has_poison, is_plist, plist_items
-from sexpgpu.diagnostics import Label, Span
+from sexpgpu.diagnostics import Label, Span, one_of
 from sexpgpu.runtime.dtypes import DTYPES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class OptimizerStaging:
     def __init__(self, evaluator: Evaluator, optimizer: Optimizer, place: Span, parameters: Sequence[Variable]) -> None:
         self._evaluator, self._optimizer, self._place = evaluator, optimizer, place
         self._parameters = parameters
-        self._hypers = [name for name, _ in plist_items(optimizer.hyper)]
+        self._hypers = [name for name, _ in optimizer.hypers()]
         self._states: list[list[tuple[str, Tensor]] | None] = []
 
     @property
@@ -68,7 +68,7 @@ class OptimizerStaging:
 
     def _initial(self, parameter: Variable, tensor: Tensor) -> list[tuple[str, Tensor]] | None:
         """The state of one parameter by key; None where it is wrong."""
-        if self._optimizer.init is None:
+        if self._optimizer.init is None or self._frozen(parameter):
             return []
         value = self._apply(self._optimizer.init, [tensor])
         if has_poison(value):
@@ -113,7 +113,7 @@ class OptimizerStaging:
 
     def _update(self, function: Function, parameters: Sequence[ir.Value], gradients: Sequence[ir.Value],
                 states: Sequence[ir.Value], hypers: dict[str, ir.Value]) -> None:
-        norm = _global_norm(gradients, self._parameters)
+        norm = _global_norm([(g, p) for g, p in zip(gradients, self._parameters, strict=True) if not self._frozen(p)])
         finite = hlo.is_finite(norm) if self._optimizer.skip_nonfinite else None
         factor = None
         if self._optimizer.clip_norm is not None:
@@ -123,13 +123,46 @@ class OptimizerStaging:
         new_parameters, new_states = [], []
         for p, old, gradient, state in zip(self._parameters, parameters, gradients, self._states, strict=True):
             before = [(key, next(given), like) for key, like in state or ()]
-            made = None if state is None else self._updated(p, old, self._clipped(p, gradient, factor), before, hypers)
+            made = None
+            if state is not None and not self._frozen(p):
+                made = self._updated(p, old, self._clipped(p, gradient, factor), before, self._hypers_of(p, hypers))
             value, after = made if made is not None else (old, [s for _, s, _ in before])
             new_parameters.append(_kept(finite, value, old))
             new_states += [_kept(finite, new, s) for new, (_, s, _) in zip(after, before, strict=True)]
         skipped = hlo.splat(0, [], "i32") if finite is None else hlo.select(
             finite, hlo.splat(0, [], "i32"), hlo.splat(1, [], "i32"))
         function.results = [*new_parameters, *new_states, norm, skipped]
+
+    # -- groups -------------------------------------------------------------------------------------------------------
+
+    def _frozen(self, p: Variable) -> bool:
+        group = self._optimizer.group_of(p.name)
+        return group is not None and group.frozen
+
+    def _decay(self, p: Variable) -> float:
+        group = self._optimizer.group_of(p.name)
+        own = group.weight_decay if group is not None else None
+        return (self._optimizer.weight_decay if own is None else own) if p.decay else 0.0
+
+    def _hypers_of(self, p: Variable, hypers: dict[str, ir.Value]) -> dict[str, ir.Value]:
+        """The hyper-parameters by their own names: those of the parameter's group replace the optimizer's."""
+        found = {name: hypers[name] for name, _ in plist_items(self._optimizer.hyper)}
+        group = self._optimizer.group_of(p.name)
+        if group is not None:
+            found |= {name: hypers[group.schedule_name(name)] for name, _ in group.hyper}
+        return found
+
+    def check_groups(self) -> None:
+        """E-CONTRACT-018 for a pattern that no trainable parameter has."""
+        names = [p.name for p in self._parameters]
+        for group in self._optimizer.groups:
+            if not any(map(group.matches, names)):
+                self._evaluator.reporter.error(
+                    "E-CONTRACT-018", f"the pattern \"{group.pattern}\" of `:groups` matches no parameter",
+                    self._optimizer.groups_span, f"\"{group.pattern}\" matches nothing",
+                    fix=f"the parameters are {one_of(group.pattern, names)}")
+
+    # -- one parameter ------------------------------------------------------------------------------------------------
 
     def _clipped(self, p: Variable, gradient: ir.Value, factor: ir.Value | None) -> ir.Value:
         if factor is not None:
@@ -168,8 +201,9 @@ class OptimizerStaging:
                   for key, _, like in state]
         if new is None or any(s is None for s in states):
             return None
-        if self._optimizer.weight_decay and p.decay:
-            rate = hlo.multiply(local["lr"], hlo.splat(self._optimizer.weight_decay, [], p.dtype.mlir))
+        decay = self._decay(p)
+        if decay:
+            rate = hlo.multiply(local["lr"], hlo.splat(decay, [], p.dtype.mlir))
             new = hlo.subtract(new, hlo.multiply(hlo.broadcast_scalar(rate, p.shape), old))
         return new, states
 
@@ -202,10 +236,10 @@ def _plist(items: Sequence[tuple[str, object]]) -> tuple:
     return tuple([x for name, value in items for x in (Keyword(name), value)])
 
 
-def _global_norm(gradients: Sequence[ir.Value], parameters: Sequence[Variable]) -> ir.Value:
+def _global_norm(gradients: Sequence[tuple[ir.Value, Variable]]) -> ir.Value:
     """The Euclidean norm of all gradients as one vector, in f32."""
     total = hlo.splat(0.0, [], "f32")
-    for gradient, p in zip(gradients, parameters, strict=True):
+    for gradient, p in gradients:
         g = convert(gradient, p.dtype, F32)
         total = hlo.add(total, hlo.reduce(hlo.multiply(g, g), range(len(p.shape)), "add"))
     return hlo.sqrt(total)

@@ -145,7 +145,7 @@ def field(call: BuiltinCall, subject: object, name: object, column: object, dtyp
     element = DTYPES["f32"]
     if call.given("dtype") and dtype is not POISON:
         try:
-            element = dtypeword_of(call, "dtype", dtype)
+            element = dtype_word(call, "dtype", dtype)
         except Failed:
             element = None
     return Field(word, source or word, None if dtype is POISON else element, _shape(call, word, shape), call.span)

@@ -9,6 +9,7 @@ from sexpgpu.compiler.frontend.contract_values import Evaluation, Loader, Optimi
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Op, op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
+from sexpgpu.compiler.frontend.optimizer_groups import BadGroup, read_groups
 from sexpgpu.compiler.frontend.values import POISON, Closure, is_plist, plist_items
 from sexpgpu.diagnostics import Label
 
@@ -71,22 +72,21 @@ def _positive(call: BuiltinCall, parameter: str, value: object, zero: bool = Fal
     return float(value)
 
 
-@op("optimizer", "&key hyper init update clip-norm clip-value weight-decay skip-nonfinite", group=EXPERIMENT,
+@op("optimizer", "&key hyper init update clip-norm clip-value weight-decay groups skip-nonfinite ema", group=EXPERIMENT,
     grad=NO_GRAD, by_name=False,
     doc="An update rule: `:init` gives a parameter's state, `:update` (of parameter, gradient, state, hyper) a plist of "
         "`:param` and `:state`; `:hyper` holds numbers and functions of `ctx`.")
 def optimizer(call: BuiltinCall, hyper: object, init: object, update: object, clip_norm: object, clip_value: object,
-              weight_decay: object, skip_nonfinite: object) -> Optimizer:
-    if hyper is None:
-        hyper = ()
+              weight_decay: object, groups: object, skip_nonfinite: object, ema: object) -> Optimizer:
+    hyper = () if hyper is None else hyper
     if not is_plist(hyper):
         call.fail("E-CONTRACT-022", f"`:hyper` is a plist, not {describe(hyper)}", at=call.where("hyper"),
                   label=f"this is {describe(hyper)}", fix="write `:hyper (list :lr lr)`")
-    for name, value in plist_items(hyper):
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number and not isinstance(value, (Closure, Op)):
-            call.fail("E-CONTRACT-022", f"the hyper-parameter `:{name}` is {describe(value)}", at=call.where("hyper"),
-                      label=f"`:{name}` is {describe(value)}", fix="give it a number or a function of `ctx`")
+    names = [name for name, _ in plist_items(hyper)]
+    try:
+        found = read_groups(groups, names)
+    except BadGroup as error:
+        call.fail("E-CONTRACT-022", str(error), at=call.where("groups"), label="no groups")
     if not isinstance(update, (Closure, Op)):
         call.fail("E-CONTRACT-022", f"`:update` is a function, not {describe(update)}", at=call.where("update"),
                   label="no update rule", fix="write `:update (fn (p g state hyper) (list :param … :state …))`")
@@ -94,14 +94,24 @@ def optimizer(call: BuiltinCall, hyper: object, init: object, update: object, cl
         call.fail("E-CONTRACT-022", f"`:init` is a function of the parameter, not {describe(init)}",
                   at=call.where("init"), label=f"this is {describe(init)}")
     decay = _positive(call, "weight-decay", weight_decay, zero=True) or 0.0
-    if decay and "lr" not in dict(plist_items(hyper)):
+    if (decay or any(g.weight_decay for g in found)) and "lr" not in names:
         call.fail("E-CONTRACT-022", "`:weight-decay` is scaled by `:lr`, and `:hyper` has none",
                   at=call.where("weight-decay"), label="no `:lr` beside it")
     if skip_nonfinite is not None and not isinstance(skip_nonfinite, bool):
         call.fail("E-CONTRACT-022", f"`:skip-nonfinite` is `true` or `false`, not {describe(skip_nonfinite)}",
                   at=call.where("skip-nonfinite"), label=f"this is {describe(skip_nonfinite)}")
-    return Optimizer(hyper, init, update, _positive(call, "clip-norm", clip_norm),
-                     _positive(call, "clip-value", clip_value), decay, skip_nonfinite is True, call.span)
+    if ema is not None:
+        call.fail("E-VALUE-007", "`:ema` of an optimizer is not supported by this version", at=call.where("ema"),
+                  label="not supported", fix="a `buffer` of the model can follow a parameter: `update-buffer`")
+    made = Optimizer(hyper, init, update, _positive(call, "clip-norm", clip_norm),
+                     _positive(call, "clip-value", clip_value), decay, skip_nonfinite is True, found,
+                     call.where("groups"), call.span)
+    for name, value in made.hypers():
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number and not isinstance(value, (Closure, Op)):
+            call.fail("E-CONTRACT-022", f"the hyper-parameter `:{name}` is {describe(value)}", at=call.where("hyper"),
+                      label=f"`:{name}` is {describe(value)}", fix="give it a number or a function of `ctx`")
+    return made
 
 
 #: What each setting of `precision` can be, the default first.
