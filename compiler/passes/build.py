@@ -13,6 +13,7 @@ from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version, write_atomically
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
+from sexpgpu.compiler.passes.legalize import LEGALIZE, LegalizeOptions
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
 from sexpgpu.runtime.artifact.seal import seal_bytes
 
@@ -30,7 +31,10 @@ class BuildOptions:
 
 
 def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass, Options]]:
-    return [(p, p.options()) for p in PIPELINE]
+    passes: list[tuple[Pass, Options]] = [(p, p.options()) for p in PIPELINE]
+    if target is not None:
+        passes.append((LEGALIZE[target.kind], LegalizeOptions(options.disabled_legalizations)))
+    return passes
 
 
 def note_target(module: ir.Module, target: Target) -> None:

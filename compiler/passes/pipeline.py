@@ -13,6 +13,7 @@ from sexpgpu.compiler.passes import (
     accumulate,
     artifact,
     autodiff,
+    cost,
     counters,
     evaluations,
     optimizer,
@@ -21,7 +22,8 @@ from sexpgpu.compiler.passes import (
     state,
 )
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.base import NoOptions, Options, Pass, parse_pass
+from sexpgpu.compiler.passes.base import NoOptions, Options, Pass, PassTextError, parse_pass
+from sexpgpu.compiler.passes.legalize import LEGALIZE
 from sexpgpu.diagnostics import Diagnostic, SexpError
 
 #: The way of every experiment. `legalize-<driver>` and the code generator follow, by target.
@@ -30,6 +32,7 @@ PIPELINE: tuple[Pass, ...] = (
     random.PASS,
     counters.PASS,
     autodiff.PASS,
+    cost.PASS,
     state.PASS,
     accumulate.PASS,
     optimizer.PASS,
@@ -37,7 +40,8 @@ PIPELINE: tuple[Pass, ...] = (
     artifact.PASS,
 )
 
-PASSES: dict[str, Pass] = {p.name: p for p in PIPELINE}
+#: Every pass by name, as `sexpc opt --pass` knows them.
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *LEGALIZE.values())}
 
 
 @dataclass(slots=True)
@@ -69,7 +73,7 @@ def apply_pass(module: ir.Module, pass_: Pass, options: Options, gone: set[str])
     try:
         with module.context, ir.Location.unknown():
             pass_.apply(module, options)
-    except SexpError:
+    except (SexpError, PassTextError):
         raise
     except Exception as error:
         raise _ice("E-ICE-001", pass_, f"{type(error).__name__}: {error}") from error

@@ -8,44 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from iree.compiler import ir
 
-from sexpgpu.compiler.hlo import (
-    constant,
-    element_type,
-    gather,
-    maximum,
-    minimum,
-    scatter,
-    shape_of,
-    splat,
-    zeros_like,
-)
+from sexpgpu.compiler.hlo import gather, scatter, shape_of, zeros_like
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
+from sexpgpu.compiler.passes.legalize.indices import clamp
 from sexpgpu.compiler.passes.reading import dimension_numbers, dims_of, reducer_of
 
 
-def clamp_indices(indices: ir.Value, index_dim: int, highest: Sequence[int]) -> ir.Value:
-    """`highest[i]` is the largest start of component i of the index vectors."""
-    shape, element = shape_of(indices), element_type(indices)
-    if len(set(highest)) == 1 or index_dim == len(shape):
-        high = splat(highest[0], shape, element)
-    else:
-        along = [n if d == index_dim else 1 for d, n in enumerate(shape)]
-        high = constant(np.broadcast_to(np.array(highest).reshape(along), shape), element)
-    return maximum(minimum(indices, high), splat(0, shape, element))
-
-
-@rule("stablehlo.gather", "stablehlo.dynamic_gather")
+@rule("stablehlo.gather")
 def _gather(p: Primal) -> Sequence[Thunk | None]:
-    x, indices = p.operands[:2]
+    x, indices = p.operands
     n = dimension_numbers(p.op.attributes["dimension_numbers"])
     sizes = dims_of(p.op, "slice_sizes")
 
     def of_x() -> ir.Value:
         highest = [shape_of(x)[d] - sizes[d] for d in n["start_index_map"]]
-        return scatter(zeros_like(x), clamp_indices(indices, n.index_vector_dim, highest), p.g,
+        return scatter(zeros_like(x), clamp(indices, n.index_vector_dim, highest), p.g,
                        window_dims=n["offset_dims"], inserted=n["collapsed_slice_dims"],
                        index_map=n["start_index_map"], index_dim=n.index_vector_dim, kind="add",
                        batching=(n["operand_batching_dims"], n["start_indices_batching_dims"]))

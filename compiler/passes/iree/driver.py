@@ -14,6 +14,7 @@ from pathlib import Path
 from iree.compiler import ir
 from iree.compiler.api import Output, Session, Source
 
+from sexpgpu.compiler.passes.iree.console import captured_console
 from sexpgpu.compiler.passes.iree.errors import Complaint, explain
 from sexpgpu.compiler.passes.iree.messages import Messages
 from sexpgpu.compiler.passes.iree.targets import Target
@@ -64,8 +65,11 @@ def generate(module: ir.Module, target: Target, options: CompileOptions) -> byte
             messages = Messages(invocation)
             # The reader wants a terminating zero after the text.
             source = Source.wrap_buffer(session, text.encode() + b"\0")
-            if not invocation.parse_source(source) or not invocation.execute():
-                raise explain(messages.complaints, text, flags, target, options.bundle_folder)
+            with captured_console() as console:
+                done = invocation.parse_source(source) and invocation.execute()
+            if not done:
+                said = [*messages.complaints, *(Complaint("note", line) for line in console)]
+                raise explain(said, text, flags, target, options.bundle_folder)
             with Output.open_membuffer() as output:
                 invocation.output_vm_bytecode(output)
                 return bytes(output.map_memory())
