@@ -69,7 +69,8 @@ def staged_branch(evaluator: Evaluator, condition: Tensor | HostScalar, on_true:
 
 def _no_condition(evaluator: Evaluator, place: Span, what: str) -> object:
     evaluator.reporter.error("E-TYPE-009", f"a condition is a boolean or a scalar tensor of booleans, not {what}", place,
-                             f"this is {what}", fix="reduce it with `any` or `all`, or select elements with `where`")
+                             f"this is {what}", fix="compare it, reduce it with `any` or `all`, or select elements with `where`; `(nil? x)` "
+                                   "asks whether there is one")
     return POISON
 
 

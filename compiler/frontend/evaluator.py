@@ -49,6 +49,7 @@ class Evaluator:
         self.unresolved: list[tuple[Analyzer, str, Span, set[str]]] = []
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
+        self._places: dict[tuple[Span, str], ir.Location] = {}
         self._gensyms = 0
 
     # -- what code asks for -------------------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ class Evaluator:
                 elif not inside and isinstance(value, tuple) and has_poison(value):
                     return POISON
         arguments = []
-        for slot, parameter in zip(slots, self._parameters(op), strict=True):
+        for slot, parameter in zip(slots, op.signature.all, strict=True):
             if slot.__class__ is int:
                 arguments.append(values[slot])
             elif slot is None:
@@ -227,11 +228,6 @@ class Evaluator:
             return Dim(result, Origin(f"this `{op.name}`", shape.span))
         return result
 
-    @staticmethod
-    def _parameters(op: Op) -> tuple:
-        s = op.signature
-        return (*s.required, *s.optional, *s.key, *((s.rest,) if s.rest else ()))
-
     # -- locations ----------------------------------------------------------------------------------------------------
 
     def location(self, span: Span) -> ir.Location:
@@ -239,10 +235,19 @@ class Evaluator:
         return self._located(span, len(self.reporter.calls))
 
     def _located(self, span: Span, depth: int) -> ir.Location:
-        here = ir.Location.file(span.file, span.line, span.column, span.end_line, span.end_column)
         if depth == 0:
-            return here
+            return self._place(span, "")
         activation = self.reporter.calls[depth - 1]
         if activation.location is None:
             activation.location = self._located(activation.call, depth - 1)
-        return ir.Location.callsite(ir.Location.name(activation.name, here), [activation.location])
+        return ir.Location.callsite(self._place(span, activation.name), [activation.location])
+
+    def _place(self, span: Span, function: str) -> ir.Location:
+        """The place alone, named after the function it stands in. A layer that is called twelve times has it once."""
+        place = self._places.get((span, function))
+        if place is None:
+            place = ir.Location.file(span.file, span.line, span.column, span.end_line, span.end_column)
+            if function:
+                place = ir.Location.name(function, place)
+            self._places[span, function] = place
+        return place

@@ -7,7 +7,7 @@ built-in are values. Binding is the evaluator's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.diagnostics import Span
@@ -27,12 +27,14 @@ class LambdaList:
     optional: tuple[Parameter, ...] = ()
     key: tuple[Parameter, ...] = ()
     rest: Parameter | None = None
+    #: All parameters in the order a built-in's Python function takes them: required, optional, key, rest.
+    all: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All parameters in the order a built-in's Python function takes them: required, optional, key, rest."""
-        rest = (self.rest.name,) if self.rest else ()
-        return tuple(p.name for p in (*self.required, *self.optional, *self.key)) + rest
+    def __post_init__(self) -> None:
+        every = (*self.required, *self.optional, *self.key, *((self.rest,) if self.rest else ()))
+        object.__setattr__(self, "all", every)
+        object.__setattr__(self, "names", tuple([p.name for p in every]))
 
     def accepts(self, count: int) -> bool:
         """Whether `count` positional arguments fit."""

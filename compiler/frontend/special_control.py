@@ -28,13 +28,21 @@ def _nil(_frame: Frame) -> None:
     return None
 
 
+def is_staged(condition: object) -> bool:
+    """Whether a condition is decided at run time. A tensor of numbers with axes is no condition but something that is
+    there, like any other value: `(if bias (+ y bias) y)` asks whether there is one."""
+    if isinstance(condition, Tensor):
+        return condition.dtype.kind == "bool" or not condition.shape
+    return isinstance(condition, HostScalar)
+
+
 def choose(analyzer: Analyzer, test: Node, on_true: Node, on_false: Node, place: Span, span: Span) -> Node:
     """The node of `(if test on-true on-false)`; `place` is the condition's."""
     evaluator = analyzer.evaluator
 
     def run(frame: Frame) -> object:
         condition = test(frame)
-        if isinstance(condition, (Tensor, HostScalar)):
+        if is_staged(condition):
             return staged_branch(evaluator, condition, lambda: on_true(frame), lambda: on_false(frame), place, span)
         if condition is POISON:
             return POISON
@@ -161,7 +169,7 @@ def _logic(name: str, stop: bool) -> None:
             poisoned = False
             for node in nodes:
                 value = node(frame)
-                if isinstance(value, (Tensor, HostScalar)):
+                if is_staged(value):
                     staged.append(value)
                 elif value is POISON:
                     poisoned = True
