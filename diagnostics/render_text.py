@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Frame, Severity
 from sexpgpu.diagnostics.render_snippet import Mark, Paint, Snippet
-from sexpgpu.diagnostics.span import SourceMap
+from sexpgpu.diagnostics.span import SourceMap, Span
 
 _COLOURS = {"error": "1;31", "warning": "1;33", "message": "1", "secondary": "1;34", "gutter": "1;34", "note": "1;36",
             "fix": "1;32"}
@@ -49,8 +49,8 @@ def _render(diagnostic: Diagnostic, sources: SourceMap, width: int, color: bool)
     margin = _margin(diagnostic)
     rows += _snippets(diagnostic, sources, margin, width, paint)
     ends = [("note", note) for note in diagnostic.notes]
-    if diagnostic.chain:
-        ends.append(("call chain", _chain(diagnostic)))
+    if chain := _chain(diagnostic, sources):
+        ends.append(("call chain", chain))
     if diagnostic.fix:
         ends.append(("fix", diagnostic.fix.text))
     if ends and diagnostic.primary:
@@ -88,19 +88,35 @@ def _snippets(diagnostic: Diagnostic, sources: SourceMap, margin: int, width: in
     return rows
 
 
-def _chain(diagnostic: Diagnostic) -> str:
-    """`model → block (line 80) → attention (nets.sexp:12)`: each function with the place where it was called."""
+def _chain(diagnostic: Diagnostic, sources: SourceMap) -> str:
+    """`model → block (line 80) → attention (nets.sexp:12)`: each function with the place where it was called.
+
+    What the compiler itself calls (`model`, `prepare`) is called at its definition: that place says nothing, and a
+    chain of such a function alone says nothing either.
+    """
     frames: list[Frame | None] = list(diagnostic.chain)
+    if not frames or (len(frames) == 1 and _is_definition(diagnostic.chain[0].call, sources)):
+        return ""
     if len(frames) > MOST_FRAMES:
         half = MOST_FRAMES // 2
         frames = [*frames[:half], None, *frames[-half:]]
-    left_out = len(diagnostic.chain) - MOST_FRAMES
     home = diagnostic.primary.span.file if diagnostic.primary else ""
 
     def frame_text(frame: Frame | None) -> str:
         if frame is None:
-            return f"… {left_out} more …"
+            return f"… {len(diagnostic.chain) - MOST_FRAMES} more …"
+        if _is_definition(frame.call, sources):
+            return frame.name
         place = f"line {frame.call.line}" if frame.call.file == home else f"{frame.call.file}:{frame.call.line}"
         return f"{frame.name} ({place})"
 
     return " → ".join(frame_text(frame) for frame in frames)
+
+
+def _is_definition(span: Span, sources: SourceMap) -> bool:
+    """Whether `span` is a definition, or the name in one."""
+    source = sources.get(span.file)
+    if source is None or not 1 <= span.line <= len(source.lines()):
+        return False
+    before = source.lines()[span.line - 1][:span.column + 3]
+    return before.lstrip().startswith("(def")

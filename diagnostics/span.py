@@ -24,6 +24,10 @@ class Span(NamedTuple):
         """The span from the start of this one to the end of `other` (same file)."""
         return Span(self.file, self.line, self.column, other.end_line, other.end_column)
 
+    def contains(self, other: Span) -> bool:
+        """Whether `other` lies within this one."""
+        return self.file == other.file and self[1:3] <= other[1:3] and other[3:5] <= self[3:5]
+
     @property
     def start(self) -> Span:
         """The empty span where this one starts."""

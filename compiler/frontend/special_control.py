@@ -54,7 +54,7 @@ def choose(analyzer: Analyzer, test: Node, on_true: Node, on_false: Node, place:
 @special("if")
 def if_(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
     if len(form.items) not in (3, 4):
-        malformed(form, "`if` has a condition and one or two branches", form.span, f"{len(form.items) - 1} parts",
+        malformed(form, "`if` has a condition and one or two branches", form.span, f"it has {len(form.items) - 1}",
                   shape="(if condition then else)")
     test, on_true = (analyzer.node(d, scope) for d in form.items[1:3])
     on_false = analyzer.node(form.items[3], scope) if len(form.items) == 4 else _nil

@@ -175,7 +175,7 @@ class Steps:
             place = next((v.span for v in values if isinstance(v, Tensor)), None)
             n = len(values)
             self._evaluator.reporter.error(
-                "E-CONTRACT-013", f"`:inputs` holds {n} tensor{'s' * (n != 1)}, and `model` takes another number",
+                "E-CONTRACT-013", f"`:inputs` holds {n} tensor{'s' * (n != 1)}, and `model` does not take {n}",
                 model.span, f"`(model {self._params(model)})`",
                 secondary=[Label(place, "the first of `:inputs`")] if place else [],
                 fix="a list of inputs is spread over the model's parameters")

@@ -11,7 +11,7 @@ from sexpgpu.compiler.frontend.ops.support.axes import axes_of, axis_of, integer
 from sexpgpu.compiler.frontend.ops.support.broadcast import broadcast_dims, stretch
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import give, rule_note, show_shape, tensor
-from sexpgpu.compiler.frontend.values import Dim, Tensor
+from sexpgpu.compiler.frontend.values import Dim, Tensor, origin_of
 from sexpgpu.diagnostics import Fix, Label
 
 GROUP = "shape"
@@ -46,8 +46,11 @@ def _refuse_reshape(call: Call, x: Tensor, sizes: list[int], total: int, known: 
     facts = [f"{show_shape(x.shape)} has {total} elements, {shown} "
              + (f"has a multiple of {known}" if holes else f"has {product} = {known}" if len(sizes) > 1 else
                 f"has {known}")]
-    operands = [Operand("from", call.where("x"), x.shape, tuple(range(x.rank))),
-                Operand("to", call.where("shape"), sizes, tuple(range(len(sizes))))]
+    # A number that is written in the new shape needs no note: it stands under the label.
+    written = call.where("shape")
+    computed = [i for i, n in enumerate(sizes) if (o := origin_of(n)) and o.span and not written.contains(o.span)]
+    operands = [Operand("the tensor", call.where("x"), x.shape, tuple(range(x.rank))),
+                Operand("the new shape", written, sizes, computed)]
     near = [] if holes else _off_by_one_size(sizes, total)
     fix: Fix | str | None = None
     if len(near) == 1:
@@ -165,7 +168,7 @@ def broadcast_to(call: Call, x: object, shape: object) -> Tensor:
         back = failed[2] if failed else next(b for b in range(1, x.rank + 1)
                                              if b > len(sizes) or x.shape[-b] not in (1, sizes[-b]))
         operands = [Operand("tensor", call.where("x"), x.shape, (x.rank - back,)),
-                    Operand("to", call.where("shape"), sizes, (len(sizes) - back,) if back <= len(sizes) else ())]
+                    Operand("shape", call.where("shape"), sizes, (len(sizes) - back,) if back <= len(sizes) else ())]
         call.fail("E-SHAPE-001", f"{show_shape(x.shape)} does not broadcast to {show_shape(sizes)}",
                   **mismatch(operands, rule_note(call)))
     return give(call, stretch(x.value, sizes), x.dtype, sizes)

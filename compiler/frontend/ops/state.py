@@ -51,7 +51,8 @@ def _dims(call: BuiltinCall, shape: object) -> tuple[Dim, ...]:
     dims = []
     for size in shape:
         if isinstance(size, float):
-            fix = f"`(quotient a b)` gives an integer; here it is {int(size)}" if size == int(size) else None
+            fix = "`(quotient a b)` gives an integer, `(round …)` the nearest one" + (
+                f"; here it is {int(size)}" if size.is_integer() else "")
             call.fail("E-TYPE-006", f"a size is an integer, not the float {size!r}", at=call.where("shape"),
                       label=f"holds the float {size!r}", fix=fix)
         if isinstance(size, bool) or not isinstance(size, int):

@@ -38,7 +38,7 @@ def text_of(*labels, width=80, **rest):
 
 def test_the_documented_layout():
     assert text_of(Label(span(4, 2, 4, 6), "here"), Label(span(1, 2, 1, 7), "there"), notes=("one\ntwo",),
-                   chain=(Frame("model", span(1, 1, 1, 2)), Frame("g", span(2, 1, 2, 2, "b.sexp"))),
+                   chain=(Frame("model", span(1, 8, 1, 9)), Frame("g", span(2, 1, 2, 2, "b.sexp"))),
                    fix=Fix("do it")) == """\
   --> a.sexp:4:2
    |
@@ -50,7 +50,7 @@ def test_the_documented_layout():
    |
   note: one
         two
-  call chain: model (line 1) → g (b.sexp:2)
+  call chain: model → g (b.sexp:2)
   fix: do it"""
 
 

@@ -51,9 +51,11 @@ def describe(value: object) -> str:
     """What a value is, in the few words of a label: `an i32 tensor [4 32]`, `the string "abc"`, `a function`."""
     match value:
         case Tensor():
-            article = "an" if value.dtype.name[0] in "i" or value.dtype.name == "f" else "a"
+            article = "an" if value.dtype.name[0] in "if" else "a"
             shape = f" {show_shape(value.shape)}" if value.shape else " scalar"
             return f"{article} {value.dtype}{shape}" if not value.shape else f"{article} {value.dtype} tensor{shape}"
+        case HostScalar(kind="choice"):
+            return f"one of the names {', '.join(f'`{name}`' for name in value.choices)}"
         case HostScalar():
             return "a value of ctx"
         case None:
