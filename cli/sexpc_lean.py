@@ -1,7 +1,8 @@
 """What keeps `sexpc check` under its time.
 
 IREE's `ir` module imports NumPy, for conversions of attributes that nothing here uses, and would do without it. NumPy
-is a third of a cold check, so it is hidden while `ir` is imported for the first time. `sexpc build` leaves all as it is.
+is a third of a cold check, so it is hidden while `ir` is imported for the first time. `sexpc build` leaves all as it
+is.
 """
 
 from __future__ import annotations

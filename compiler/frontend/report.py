@@ -48,6 +48,12 @@ class Reporter:
         self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary), tuple(notes),
                             tuple(Frame(c.name, c.call) for c in self.calls), Fix(fix) if isinstance(fix, str) else fix))
 
+    def users_place(self, span: Span) -> Span:
+        """`span`, or where it lies in the prelude, the user's call that led there."""
+        if not in_prelude(span):
+            return span
+        return next((c.call for c in reversed(self.calls) if not in_prelude(c.call)), span)
+
     def add(self, diagnostic: Diagnostic) -> None:
         """Report a finished diagnostic, once for each code and place."""
         key = _key(diagnostic)

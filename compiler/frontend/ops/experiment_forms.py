@@ -105,7 +105,7 @@ def optimizer(call: BuiltinCall, hyper: object, init: object, update: object, cl
                   label="not supported", fix="a `buffer` of the model can follow a parameter: `update-buffer`")
     made = Optimizer(hyper, init, update, _positive(call, "clip-norm", clip_norm),
                      _positive(call, "clip-value", clip_value), decay, skip_nonfinite is True, found,
-                     call.where("groups"), call.span)
+                     call.evaluator.reporter.users_place(call.where("groups")), call.span)
     for name, value in made.hypers():
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number and not isinstance(value, (Closure, Op)):
