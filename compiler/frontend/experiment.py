@@ -8,14 +8,13 @@ bad loader and a bad product are shown together. Nothing is compiled, opened or 
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.data import Datum
+from sexpgpu.compiler.frontend.deep_stack import with_deep_stack
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.sources import Files
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from iree.compiler import ir
 
     from sexpgpu.compiler.frontend.manifest_draft import Json
-
-#: The evaluator recurs on the user's calls, up to a thousand deep, each of them a dozen of Python's.
-_STACK_BYTES = 512 << 20
-_RECURSION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,34 +47,14 @@ def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap
     if reporter.errors:
         return None, reporter.ordered(files.names)
 
-    result: list[StagedModule | None] = []
-    failure: list[BaseException] = []
-
-    def work() -> None:
+    def staged() -> StagedModule | None:
+        # Here, where staging begins, IREE is imported: a text that cannot be read costs no import.
         from sexpgpu.compiler.frontend.staging_experiment import stage
 
-        try:
-            result.append(stage(path, files, replaced, sources, reporter))
-        except BaseException as error:
-            failure.append(error)
+        return stage(path, files, replaced, sources, reporter)
 
-    _with_deep_stack(work)
-    if failure:
-        raise failure[0]
-    return (None if reporter.errors else result[0]), reporter.ordered(files.names)
-
-
-def _with_deep_stack(work) -> None:
-    """Runs `work` in a thread whose stack the deepest calls of a program fit into."""
-    limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
-    sys.setrecursionlimit(_RECURSION)
-    try:
-        thread = threading.Thread(target=work, name="sexpgpu-frontend")
-        thread.start()
-        thread.join()
-    finally:
-        threading.stack_size(size)
-        sys.setrecursionlimit(limit)
+    result = with_deep_stack(staged)
+    return (None if reporter.errors else result), reporter.ordered(files.names)
 
 
 def _overrides(overrides: Mapping[str, str], sources: SourceMap, reporter: Reporter) -> dict[str, Datum]:

@@ -108,7 +108,7 @@ def assert_true(call: Call, condition: object, message: object) -> None:
 @op("error", "control &rest values", group=STRINGS, grad=COMPILE_TIME, by_name=False,
     doc="An error with this message; more values are put into it as `format` does.")
 def raise_error(call: Call, control: object, values: tuple) -> None:
-    text = format_text(call, control, values) if isinstance(control, str) else shown(control)
+    text = format_text(call, control, values) if values else shown(control)
     call.fail("E-VALUE-003", text, label="raised here")
 
 
