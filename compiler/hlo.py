@@ -200,6 +200,14 @@ def convert(x: ir.Value, element: ir.Type | str) -> ir.Value:
     return x if type_ == x.type else make("stablehlo.convert", [type_], [x]).result
 
 
+def reduce_precision(x: ir.Value, exponent_bits: int, mantissa_bits: int) -> ir.Value:
+    """Rounded to fewer bits, in the same element type."""
+    i32 = ir.IntegerType.get_signless(32)
+    return make("stablehlo.reduce_precision", [x.type], [x], {
+        "exponent_bits": ir.IntegerAttr.get(i32, exponent_bits), "mantissa_bits": ir.IntegerAttr.get(i32, mantissa_bits),
+    }).result
+
+
 def bitcast_convert(x: ir.Value, shape: Dims, element: ir.Type | str) -> ir.Value:
     return make("stablehlo.bitcast_convert", [tensor_type(shape, element)], [x]).result
 
