@@ -10,8 +10,7 @@ import numpy as np
 from iree.compiler import ir
 from language import Expression, Session, flat
 from runner import Program
-from sexpgpu.compiler.passes.autodiff import AutodiffOptions, drop_stop_gradients
-from sexpgpu.compiler.passes.autodiff import apply as autodiff
+from sexpgpu.compiler.passes.autodiff import drop_stop_gradients
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
 
@@ -62,7 +61,9 @@ def run(cases: Sequence[Case]) -> dict[str, Outcome]:
     with session.context, ir.Location.unknown():
         for case in kept:
             if case.grad:
-                autodiff(session.module, AutodiffOptions(case.symbol, case.float_positions()))
+                func = fn.find(session.module, case.symbol)
+                assert func is not None
+                differentiate(session.module, func, list(case.float_positions()), 0)
         drop_stop_gradients(session.module)
         for func in session.module.body.operations:
             for name in [a for a in func.attributes if a.startswith("sexp.")]:

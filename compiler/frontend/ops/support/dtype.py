@@ -69,7 +69,9 @@ def convert(value: ir.Value, source: DType, target: DType) -> ir.Value:
     """Between any two dtypes, in the forms that IREE gets right (each is a finding of its own).
 
     A bool becomes a number by `select`: a converted `i1` that feeds a dot is negated under some flags. Small unsigned
-    integers become floats through i32: directly, they are read as signed. Numbers become bools by a comparison.
+    integers become floats through i32: directly, they are read as signed. An integer becomes bf16 through an f32 that
+    is rounded to bf16 first: directly, the object asks for a function of a C library that is not there. Numbers become
+    bools by a comparison.
     """
     if source is target:
         return value
@@ -79,5 +81,7 @@ def convert(value: ir.Value, source: DType, target: DType) -> ir.Value:
     if target.kind == "bool":
         return hlo.compare("NE", value, hlo.zeros_like(value))
     if source.name in ("u8", "u16") and target.is_float:
-        return hlo.convert(hlo.convert(value, "i32"), target.mlir)
+        return convert(hlo.convert(value, "i32"), I32, target)
+    if target.name == "bf16" and source.is_integer:
+        return hlo.convert(hlo.reduce_precision(hlo.convert(value, "f32"), 8, 7), "bf16")
     return hlo.convert(value, target.mlir)
