@@ -10,7 +10,8 @@ import numpy as np
 from iree.compiler import ir
 from language import Expression, Session, flat
 from runner import Program
-from sexpgpu.compiler.passes.autodiff import drop_stop_gradients
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.autodiff import differentiate, drop_stop_gradients
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
 
