@@ -110,7 +110,9 @@ class _Binder:
         followed = at + 1 < len(self.shape.words)
         if word in self.names and (followed or not free or self.callee.by_name):
             return "name"
-        if free and self._positional_after(at) < len(free) and (free[0] in self.required or not followed):
+        # `:axs 1` is a misspelt name rather than two values; `:f32 :keep true` is a value before a name.
+        valued = followed and self.shape.words[at + 1] not in self.names
+        if free and self._positional_after(at) < len(free) and (free[0] in self.required or not valued):
             return "value"
         if (self.callee.params.rest and not self.keys) or (not self.names and not followed):
             return "value"  # without names, one that is too many is one argument too many

@@ -79,3 +79,7 @@ def test_unknown_keyword_is_corrected():
 def test_a_users_function_names_its_keys_only():
     slots, wrong = bound("x y", ":y a", by_name=False)
     assert (slots, wrong) == ((0, 1), [])
+
+
+def test_a_value_before_a_name_is_no_name():
+    assert bound("subject &optional name &key from dtype", "a :x :dtype :f32", by_name=False) == ((0, 1, None, 3), [])
