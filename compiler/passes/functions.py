@@ -44,7 +44,7 @@ def terminator(func: ir.Operation) -> ir.Operation:
 
 def last(block: ir.Block) -> ir.Operation:
     """The terminator of a block."""
-    return list(block.operations)[-1].operation
+    return block.operations[len(block.operations) - 1].operation
 
 
 def sweep(block: ir.Block) -> None:
