@@ -44,7 +44,7 @@ def _main(words: list[str], open_loader: OpenLoader | None, begun: float) -> int
 
     if open_loader is None:
         from sexpgpu.runtime.dataio import Loader
-        open_loader = Loader
+        return execute(line, ["sexpgpu-run", *words], Loader, begun)
     return execute(line, ["sexpgpu-run", *words], open_loader, begun)
 
 

@@ -86,7 +86,8 @@ def _check_seal(name: str, data: bytes) -> None:
             # A whole ZIP without our name in it comes from elsewhere; anything else lost its end.
             if REFLECTION_KEY.encode() not in data and _whole_zip(data):
                 _fail("004", f"`{name}` is an IREE module that `sexpc build` did not write", fix=_REBUILD)
-            _fail("003", f"`{name}` is cut short", notes=(f"{len(data)} bytes, and no seal at their end",), fix=_REBUILD)
+            _fail("003", f"`{name}` is cut short", fix=_REBUILD,
+                  notes=(f"{len(data)} bytes, and no seal at their end",))
         case Damage.LENGTH | Damage.HASH:
             _fail("003", f"`{name}` is damaged",
                   notes=("the seal at its end does not fit the bytes before it",), fix=_REBUILD)

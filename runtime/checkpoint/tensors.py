@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from sexpgpu.runtime.dtypes import DTYPES
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def write(path: Path, shapes: Sequence[Shape], arrays: Iterable[NDArray]) -> Wri
         put(text)
         for shape, array in zip(shapes, arrays, strict=True):
             assert array.nbytes == shape.bytes, shape.name
-            put(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
+            put(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         file.flush()
         os.fsync(file.fileno())
     return Written(size, digest.hexdigest())

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-
 from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.display.display import View, duration, loss, main_rate, number, results_text
 

@@ -41,15 +41,6 @@ def open_display(label: str) -> Display:
     return Plain()
 
 
-def wants_color() -> bool:
-    """`NO_COLOR` set and not empty: no. `FORCE_COLOR`: yes. Otherwise: a terminal."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
 def main_rate(rates: Mapping[str, float]) -> tuple[str, float]:
     """The rate a person looks at: the first counter's, or that of the records."""
     names = [name for name in rates if name not in ("steps", "records")]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import iree.runtime as iree
 import numpy as np
-
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 from sexpgpu.runtime.artifact.manifest import Target
 from sexpgpu.runtime.dtypes import DTYPES
@@ -94,9 +93,11 @@ class Device:
 
     def copy(self, array: NDArray, dtype: str) -> iree.HalBufferView:
         """`array` in memory of the device's own: what state must be, which outlives the call."""
-        return self.hal.allocator.allocate_buffer_copy(
+        view = self.hal.allocator.allocate_buffer_copy(
             memory_type=iree.MemoryType.DEVICE_LOCAL, allowed_usage=_IN_PLACE if self.local else
             iree.BufferUsage.DEFAULT, device=self.hal, buffer=array, element_type=ELEMENT_TYPES[dtype])
+        assert isinstance(view, iree.HalBufferView)  # a bare buffer comes back only where no element type was given
+        return view
 
     def get(self, view: iree.HalBufferView, dtype: str) -> NDArray:
         """The contents of a result; on a local device a window on memory that lives as long as the array."""

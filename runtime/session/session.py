@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import iree.runtime as iree
 import numpy as np
-
 from sexpgpu.diagnostics import Diagnostic, SexpError
 from sexpgpu.runtime.artifact.manifest import Field, StateTensor
 from sexpgpu.runtime.artifact.read import Artifact
@@ -125,7 +124,7 @@ class Session:
         arguments = iree.VmVariantList(len(values))
         for entry, value in zip(self.manifest.ctx, values, strict=True):
             if entry.type == "i64":
-                arguments.push_int(value)
+                arguments.push_int(int(value))
             else:
                 arguments.push_float(value)
         return arguments
@@ -143,13 +142,15 @@ class Session:
     def _function(self, export: str) -> iree.VmFunction:
         function = self._functions.get(export)
         if function is None:
-            function = self._functions[export] = self._module.lookup_function(export)
+            function = self._module.lookup_function(export)
+            assert function is not None, export  # the reader has checked that it is there
+            self._functions[export] = function
         return function
 
     def _call(self, export: str, arguments: Sequence[iree.HalBufferView]) -> None:
         inputs = iree.VmVariantList(len(arguments))
         for argument in arguments:
-            inputs.push_ref(argument)
+            inputs.push_ref(argument.ref)
         self._context.invoke(self._function(export), inputs, self._out)
 
     def _result(self, index: int, dtype: str) -> NDArray:

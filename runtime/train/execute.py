@@ -15,9 +15,9 @@ from sexpgpu.runtime.artifact import Manifest, read_artifact
 from sexpgpu.runtime.checkpoint.weights import init_from
 from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.display.display import Display, duration, open_display
+from sexpgpu.runtime.flags import CommandLine
 from sexpgpu.runtime.folder import MetricLines, RunFolder, Status, default_name
 from sexpgpu.runtime.folder.lines import finite
-from sexpgpu.runtime.flags import CommandLine
 from sexpgpu.runtime.session import Device, Session, choose
 from sexpgpu.runtime.settings import Settings, resolve
 from sexpgpu.runtime.signals import INTERRUPTED, StopFlag

@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 class Batch(Protocol):
     """Arrays by field name, `[rows] ++ shape`; `cursor` is the loader's place after this batch."""
 
-    arrays: Mapping[str, NDArray]
-    records: int
-    cursor: Json
-
+    @property
+    def arrays(self) -> Mapping[str, NDArray]: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def cursor(self) -> dict[str, Json]: ...
     def release(self) -> None: ...
+
+
+class Stats(Protocol):
+    @property
+    def ready(self) -> int: ...
 
 
 class Loader(Protocol):
@@ -31,15 +38,15 @@ class Loader(Protocol):
 
     def next(self) -> Batch | None: ...
     def __len__(self) -> int: ...
-    def stats(self) -> object: ...
+    def stats(self) -> Stats: ...
     def close(self) -> None: ...
 
 
 class OpenLoader(Protocol):
     """How a loader is opened; the signature of `dataio.Loader`."""
 
-    def __call__(self, spec: LoaderSpec, *, stage: str, seed: int, prefetch: int, partial: bool, cursor: Json,
-                 data_root: str | None) -> Loader: ...
+    def __call__(self, spec: LoaderSpec, *, stage: str, seed: int, prefetch: int, partial: bool,
+                 cursor: dict[str, Json] | None, data_root: str | None) -> Loader: ...
 
 
 class Feed:
@@ -50,8 +57,8 @@ class Feed:
         self._open, self._spec, self._stages = open_loader, spec, stages
         self._seed, self._prefetch, self._data_root = seed, prefetch, data_root
         self._loaders: dict[int, Loader] = {}
-        self._read: dict[str, Json] = {}
-        self.cursors: dict[str, Json] = dict(cursors)
+        self._read: dict[str, dict[str, Json]] = {}
+        self.cursors: dict[str, dict[str, Json]] = {n: c for n, c in cursors.items() if isinstance(c, dict)}
         self.waited = 0.0
         """Seconds spent waiting for batches, all together."""
 
@@ -80,7 +87,7 @@ class Feed:
 
     def ready(self, stage: int) -> int:
         """Batches waiting in the ring."""
-        return int(getattr(self._loaders[stage].stats(), "ready", 0)) if stage in self._loaders else 0
+        return self._loaders[stage].stats().ready if stage in self._loaders else 0
 
     def close(self) -> None:
         for loader in self._loaders.values():

@@ -185,7 +185,7 @@ class Trainer:
         return True
 
     def _data_ended(self) -> End:
-        """A finite stage ran out before the plan did: the passes meant for the end still run, in a line of their own."""
+        """A finite stage ran out before the plan did: passes meant for the end still run, in a line of their own."""
         if self.tally.step == 0:
             raise SexpError(Diagnostic("E-RUN-012", "the training loader ended before the first step was complete",
                                        fix=Fix("lower `--microbatches` or `:batch-size`, or add data")))
@@ -211,7 +211,7 @@ class Trainer:
             self.status.update({
                 "state": "training", "step": tally.step, "steps": self.plan.steps(tally),
                 "progress": self.plan.progress(tally), "stage": self.session.manifest.stages[tally.stage],
-                "totals": {"records": tally.records, **tally.counters}, "rates": rates, "eta_s": left,
+                "totals": {"records": tally.records, **tally.counters}, "rates": {**rates}, "eta_s": left,
                 "metrics": dict(self.last_line), "checkpoint": self.saver.newest})
 
 

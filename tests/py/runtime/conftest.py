@@ -9,7 +9,6 @@ from pathlib import Path
 
 import hand_artifact
 import pytest
-
 from sexpgpu.runtime.artifact import seal_bytes
 from sexpgpu.runtime.artifact.read import iree_version
 

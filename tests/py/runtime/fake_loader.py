@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from sexpgpu.runtime.dataio.spec import LoaderSpec
 from sexpgpu.runtime.dtypes import DTYPES
 

@@ -13,7 +13,6 @@ import sys
 import time
 
 from fake_loader import FakeBatch, FakeLoader
-
 from sexpgpu.cli.run import main
 
 handed_out = 0

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from fake_loader import FakeLoader
-
 from sexpgpu.cli.run import main
 from sexpgpu.runtime.folder.lines import VOLATILE
 

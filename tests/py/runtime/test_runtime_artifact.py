@@ -9,7 +9,6 @@ from pathlib import Path
 
 import hand_artifact
 import pytest
-
 from sexpgpu.diagnostics import SexpError
 from sexpgpu.diagnostics.house_style import check_message
 from sexpgpu.runtime.artifact import CodecError, Manifest, read_artifact, read_manifest, seal, seal_bytes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from sexpgpu.diagnostics import SexpError
 from sexpgpu.diagnostics.house_style import check_message
 from sexpgpu.runtime.flags import help_text, parse
@@ -62,8 +61,8 @@ def test_values(name: str, text: object, value: object) -> None:
 
 
 @pytest.mark.parametrize("name, text", [
-    ("steps", "0"), ("steps", "-1"), ("steps", "1.5"), ("steps", ""), ("steps", "ten"), ("steps", True), ("steps", None),
-    ("seed", str(2**63)), ("keep", "0"), ("checkpoint-every", "0"), ("checkpoint-every", "10d"),
+    ("steps", "0"), ("steps", "-1"), ("steps", "1.5"), ("steps", ""), ("steps", "ten"), ("steps", True),
+    ("steps", None), ("seed", str(2**63)), ("keep", "0"), ("checkpoint-every", "0"), ("checkpoint-every", "10d"),
     ("checkpoint-every", "0s"), ("on-nonfinite", "maybe"), ("threads", "0"), ("out", ""), ("out", "a\0b"),
     ("microbatches", [1]), ("log-every", "0"), ("prefetch", "1e3"),
 ])

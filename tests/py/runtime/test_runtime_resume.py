@@ -29,7 +29,8 @@ def cut_and_go_on(whole: tuple[Path, Path], tmp_path: Path, rng: random.Random, 
     path, expected = whole
     out = tmp_path / name
     flags = ["--steps", str(STEPS), "--checkpoint-every", str(rng.choice((1, 2, 3, 5)))]
-    cuts = [(rng.choice(("FAKE_KILL_AT", "FAKE_SIGNAL_AT")), rng.randrange(1, 36)) for _ in range(rng.choice((1, 2, 3)))]
+    ways = ("FAKE_KILL_AT", "FAKE_SIGNAL_AT")
+    cuts = [(rng.choice(ways), rng.randrange(1, 36)) for _ in range(rng.choice((1, 2, 3)))]
     for how, at in cuts:
         status, _, err = finish(spawn(path, out, *flags, "--threads", rng.choice("14"), **{how: str(at)}))
         if status == 0:

@@ -8,7 +8,6 @@ import sys
 import hand_artifact
 import numpy as np
 import pytest
-
 from sexpgpu.diagnostics import SexpError
 from sexpgpu.runtime.artifact import Target, read_artifact
 from sexpgpu.runtime.session import Device, Session, aligned, choose

@@ -11,7 +11,6 @@ import pytest
 import safetensors
 import safetensors.numpy
 from runs import last_state, run
-
 from sexpgpu.runtime.checkpoint.tensors import NAMES, BadTensors, Shape, TensorFile, same, write
 from sexpgpu.runtime.dtypes import DTYPES
 
@@ -41,7 +40,8 @@ def test_the_package_reads_ours(tmp_path: Path) -> None:
 
 def test_we_read_the_packages(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    arrays = {"a": rng.normal(size=(3, 4)).astype(np.float32), "b": rng.integers(0, 9, 7), "c": np.array(2.5, np.float16)}
+    arrays = {"a": rng.normal(size=(3, 4)).astype(np.float32), "b": rng.integers(0, 9, 7),
+              "c": np.array(2.5, np.float16)}
     safetensors.numpy.save_file(arrays, tmp_path / "b.safetensors", metadata={"by": "them"})
     file = TensorFile(tmp_path / "b.safetensors")
     for name, array in arrays.items():

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from fake_loader import ROWS, FakeLoader
 from runs import last_state, lines, run, steady
-
 from sexpgpu.runtime.train.plan import Plan
 from sexpgpu.runtime.train.reduce import Reduction
 from sexpgpu.runtime.train.tally import Tally
