@@ -104,3 +104,15 @@ def help_text(width: int | None = None) -> str:
     lines += ["", "Each option is also a keyword of (run …) in the experiment; the flag wins.", *textwrap.wrap(
         _EXITS, width)]
     return "\n".join(lines)
+
+
+def options_table() -> str:
+    """The options as the manual shows them: a Markdown table a group."""
+    lines: list[str] = []
+    for group in GROUPS:
+        lines += [f"**{group.capitalize()}**", "", "| option | default | |", "|---|---|---|"]
+        for option in (o for o in OPTIONS if o.group == group):
+            default = "" if option.default is None else f"`{option.default}`"
+            lines.append(f"| `{option.flag} {option.metavar}` | {default} | {option.help} |")
+        lines.append("")
+    return "\n".join(lines).rstrip()

@@ -86,7 +86,7 @@ class Device:
         """`array` (contiguous) as an argument. On a local device an aligned one is shared, not copied: it must stay
         unchanged until the call that reads it returns."""
         element = ELEMENT_TYPES[dtype]
-        if self.local and array.ctypes.data % ALIGNMENT == 0:
+        if self.local and array.__array_interface__["data"][0] % ALIGNMENT == 0:
             buffer = self.hal.allocator.import_host_allocation(array, memory_type=_HOST, allowed_usage=_IN_PLACE)
             return iree.HalBufferView(buffer, array.shape, element)
         return self.copy(array, dtype)
