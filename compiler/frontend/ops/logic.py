@@ -70,6 +70,8 @@ def _compare(call: Call, name: str, a: Argument, b: Argument) -> object:
         for choice, word in ((a, b), (b, a)):
             if isinstance(choice.value, HostScalar) and choice.value.choices and isinstance(word.value, str):
                 return _compare_choice(call, name, choice.value, word)
+        if a.value is None or b.value is None:
+            return (a.value is b.value) == (name == "=")
         staged = any(isinstance(v.value, (Tensor, HostScalar)) for v in (a, b))
         if not staged and not (is_number(a.value) and is_number(b.value)):
             return same_value(a.value, b.value) == (name == "=")

@@ -12,9 +12,9 @@
   (let* ((groups (/ (dim q 1) (dim k 1)))
          (k (if (= groups 1) k (repeat-axis k groups :axis 1)))
          (v (if (= groups 1) v (repeat-axis v groups :axis 1)))
-         (q (* q (if (= scale nil) (/ 1 (sqrt (dim q -1))) scale)))
+         (q (* q (if (nil? scale) (/ 1 (sqrt (dim q -1))) scale)))
          (scores (einsum "bhtd,bhsd->bhts" q k))
          ; a large finite number: a row that sees nothing is then uniform and not NaN
          (scores (if causal (where (causal-mask (dim q 2) (dim k 2)) scores -1e30) scores))
-         (scores (if (= mask nil) scores (where mask scores -1e30))))
+         (scores (if (nil? mask) scores (where mask scores -1e30))))
     (einsum "bhts,bhsd->bhtd" (softmax scores) v)))

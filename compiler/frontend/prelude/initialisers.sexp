@@ -19,7 +19,7 @@
   (fn (shape) (random-uniform shape :low low :high high)))
 
 (defun %normal-by (std-of shape)
-  (if (= shape nil)
+  (if (nil? shape)
       (fn (shape) (random-normal shape :std (std-of (fans shape))))
       (random-normal shape :std (std-of (fans shape)))))
 
@@ -27,7 +27,7 @@
   (random-uniform shape :low (- limit) :high limit))
 
 (defun %uniform-by (limit-of shape)
-  (if (= shape nil)
+  (if (nil? shape)
       (fn (shape) (%symmetric shape (limit-of (fans shape))))
       (%symmetric shape (limit-of (fans shape)))))
 

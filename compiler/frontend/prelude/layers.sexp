@@ -2,7 +2,7 @@
 
 (defun linear (x w &optional b)
   "x W + b over the last axis: [… in], [in out], [out] -> [… out]. Without `b`, no bias."
-  (if b (+ (matmul x w) b) (matmul x w)))
+  (if (nil? b) (matmul x w) (+ (matmul x w) b)))
 
 (defun dropout (x rate)
   "Each element is zero with probability `rate`, and the others grow by 1 / (1 - rate). The identity in evaluations.

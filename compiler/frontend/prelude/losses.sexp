@@ -26,7 +26,7 @@
                         (* picked (- 1 label-smoothing))
                         (* (mean x :axis -1) label-smoothing))))
          (losses (if (= z-loss 0) losses (+ losses (* z-loss (square norm))))))
-    (if (= ignore nil)
+    (if (nil? ignore)
         (%reduced losses reduce)
         (let* ((counts (/= targets ignore))
                (losses (where counts losses 0.0)))

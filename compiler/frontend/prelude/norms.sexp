@@ -1,8 +1,8 @@
 ; Normalisation over the last axis. `gain` and `bias` are tensors of that axis' size, or nil to leave them out.
 
 (defun %scaled (x gain bias)
-  (let ((x (if gain (* x gain) x)))
-    (if bias (+ x bias) x)))
+  (let ((x (if (nil? gain) x (* x gain))))
+    (if (nil? bias) x (+ x bias))))
 
 (defun layer-norm (x gain bias &key (eps 1e-5))
   "(x - mean) / sqrt(var + eps) · gain + bias over the last axis. The variance is that of the centred values."

@@ -57,4 +57,4 @@
     :groups groups :skip-nonfinite skip-nonfinite :ema ema))
 
 (defun %needs-lr (name lr)
-  (assert (/= lr nil) (str "`" name "` needs `:lr`, a number or a schedule")))
+  (assert (not (nil? lr)) (str "`" name "` needs `:lr`, a number or a schedule")))

@@ -6,7 +6,7 @@
 
 (defun %share (ctx steps)
   "How far the run is, from 0 to 1."
-  (let ((total (if (= steps nil) (get ctx :steps) steps)))
+  (let ((total (if (nil? steps) (get ctx :steps) steps)))
     (clamp (/ (get ctx :step) (maximum total 1)) 0.0 1.0)))
 
 (defun warmup (steps schedule)
@@ -41,8 +41,8 @@
    last `:decay` steps (a fifth of the run by default)."
   (fn (ctx)
     (let* ((step (get ctx :step))
-           (total (if (= steps nil) (get ctx :steps) steps))
-           (fall (if (= decay nil) (* 0.2 total) decay))
+           (total (if (nil? steps) (get ctx :steps) steps))
+           (fall (if (nil? decay) (* 0.2 total) decay))
            (rise (minimum (/ (+ step 1) (maximum warmup 1)) 1.0))
            (left (clamp (/ (- total step) (maximum fall 1)) 0.0 1.0)))
       (* rise (+ end (* (- peak end) left))))))
