@@ -53,4 +53,10 @@ inline std::string shape_text(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
+// `i32 [2, 3]`, or `i32` for a scalar.
+inline std::string type_text(const Field& field) {
+  const std::string dtype(info(field.dtype).name);
+  return field.shape.empty() ? dtype : dtype + " " + shape_text(field.shape);
+}
+
 }  // namespace sexpgpu::dataio

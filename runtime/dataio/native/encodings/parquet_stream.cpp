@@ -49,7 +49,7 @@ class ParquetStream final : public BlockStream {
     piece.rows = batch_->num_rows();
     guard([&] {
       for (size_t i = 0; i < file_->fields.size(); ++i) {
-        Rows rows = member(i, piece);
+        Rows rows = member(i);
         if (rows.bad && rows.bad->row < piece.rows) {
           piece.rows = rows.bad->row;
           piece.fault = describe(*rows.bad, i);
@@ -104,7 +104,7 @@ class ParquetStream final : public BlockStream {
   }
 
   // The rows of field `i`: through the structs down to its array, none of which may be null.
-  Rows member(size_t i, const Piece&) const {
+  Rows member(size_t i) const {
     const ColumnPlan& plan = file_->plans[i];
     std::shared_ptr<arrow::Array> array = batch_->GetColumnByName(plan.path[0]);
     std::optional<BadRow> null;
@@ -134,8 +134,7 @@ class ParquetStream final : public BlockStream {
     for (int group = 0; group < row_groups_[at]; ++group) in_file += file_->metadata->RowGroup(group)->num_rows();
     return {.code = bad.code,
             .message = quoted(file_->source->name()) + " row " + std::to_string(in_file) + ": the field " +
-                       quoted(":" + field.name) + " wants " + std::string(info(field.dtype).name) + " " +
-                       shape_text(field.shape) + ", " + bad.found,
+                       quoted(":" + field.name) + " wants " + type_text(field) + ", " + bad.found,
             .notes = {"row group " + std::to_string(row_groups_[at]) + ", its row " + std::to_string(row) +
                           "; rows and row groups count from 0",
                       "column " + quoted(field.column) + " of type " + file_->plans[i].type},

@@ -20,8 +20,13 @@ FileEntry entry_of(const FileName& name, const Reader& reader, int64_t bytes) {
 // One pass over the list of files by several threads.
 class Opening {
  public:
-  Opening(const std::vector<FileName>& names, const std::vector<Field>& fields, ByteCounter counter)
-      : names_(names), fields_(fields), counter_(std::move(counter)), entries_(names.size()) {}
+  // The readers of the first `keep` files stay open: they are wanted at once.
+  Opening(const std::vector<FileName>& names, const std::vector<Field>& fields, ByteCounter counter, size_t keep)
+      : names_(names),
+        fields_(fields),
+        counter_(std::move(counter)),
+        entries_(names.size()),
+        readers_(std::min(keep, names.size())) {}
 
   void run(int threads, const std::function<void()>& poll) {
     std::vector<std::jthread> workers;
@@ -48,12 +53,16 @@ class Opening {
     return files;
   }
 
+  std::vector<std::shared_ptr<Reader>> take_readers() { return std::move(readers_); }
+
  private:
   void work() {
     for (size_t i = next_++; i < names_.size() && !stop_ && i < bad_; i = next_++) {
       try {
         const auto source = open_local(names_[i].path, names_[i].name, counter_);
-        entries_[i] = entry_of(names_[i], *open_reader(names_[i].encoding, source, fields_), source->size());
+        auto reader = open_reader(names_[i].encoding, source, fields_);
+        entries_[i] = entry_of(names_[i], *reader, source->size());
+        if (i < readers_.size()) readers_[i] = std::move(reader);
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (i < bad_) {
@@ -71,6 +80,7 @@ class Opening {
   const std::vector<Field>& fields_;
   ByteCounter counter_;
   std::vector<std::optional<FileEntry>> entries_;
+  std::vector<std::shared_ptr<Reader>> readers_;
   std::atomic<size_t> next_ = 0;
   std::atomic<size_t> bad_ = SIZE_MAX;
   std::atomic<bool> stop_ = false;
@@ -82,7 +92,8 @@ class Opening {
 
 }  // namespace
 
-Layout::Layout(std::vector<Field> fields, std::vector<FileEntry> files, ByteCounter counter, size_t open_files)
+Layout::Layout(std::vector<Field> fields, std::vector<FileEntry> files, std::vector<std::shared_ptr<Reader>> readers,
+               ByteCounter counter, size_t open_files)
     : fields_(std::move(fields)),
       files_(std::move(files)),
       start_{0},
@@ -90,6 +101,7 @@ Layout::Layout(std::vector<Field> fields, std::vector<FileEntry> files, ByteCoun
       open_files_(open_files),
       row_bytes_(dataio::row_bytes(fields_)) {
   for (const auto& file : files_) start_.push_back(start_.back() + file.rows());
+  for (size_t i = 0; i < readers.size(); ++i) open_.emplace_back(static_cast<int>(i), std::move(readers[i]));
 }
 
 int Layout::file_of(int64_t row) const {
@@ -118,9 +130,10 @@ std::shared_ptr<Reader> Layout::reader(int file) const {
 
 std::shared_ptr<Layout> open_layout(const std::vector<FileName>& names, const std::vector<Field>& fields, int threads,
                                     ByteCounter counter, const std::function<void()>& poll) {
-  Opening opening(names, fields, counter);
+  const size_t open_files = threads + 2;
+  Opening opening(names, fields, counter, open_files);
   opening.run(threads, poll);
-  return std::make_shared<Layout>(fields, opening.take(), std::move(counter), threads + 2);
+  return std::make_shared<Layout>(fields, opening.take(), opening.take_readers(), std::move(counter), open_files);
 }
 
 }  // namespace sexpgpu::dataio

@@ -34,7 +34,9 @@ struct FileEntry {
 // Constant after `open_layout`, but for the few readers it keeps open; safe to use from all threads.
 class Layout {
  public:
-  Layout(std::vector<Field> fields, std::vector<FileEntry> files, ByteCounter counter, size_t open_files);
+  // `readers` are those of the first files, still open.
+  Layout(std::vector<Field> fields, std::vector<FileEntry> files, std::vector<std::shared_ptr<Reader>> readers,
+         ByteCounter counter, size_t open_files);
 
   const std::vector<Field>& fields() const { return fields_; }
   const std::vector<FileEntry>& files() const { return files_; }

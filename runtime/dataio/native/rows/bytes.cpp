@@ -21,7 +21,7 @@ BytesRows copy_rows(const arrow::Array& values, const Field& field) {
       out.rows = row;
       out.bad = BadRow{row, "E-DATA-003",
                        "it has " + std::to_string(bytes.size()) + " bytes, where " + std::to_string(field.bytes) +
-                           " hold " + std::string(info(field.dtype).name) + " " + shape_text(field.shape),
+                           " hold " + type_text(field),
                        ""};
       return out;
     }

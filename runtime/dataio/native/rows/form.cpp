@@ -85,8 +85,8 @@ Form form_of(const Field& field, const std::shared_ptr<arrow::DataType>& type, c
   } else {
     fail({.code = "E-DATA-003",
           .message = place + " has the type " + type->ToString() + ", a row of " + std::to_string(depth) +
-                     " dimensions; the field " + quoted(":" + field.name) + " has the shape " +
-                     shape_text(field.shape),
+                     (depth == 1 ? " dimension" : " dimensions") + "; the field " + quoted(":" + field.name) +
+                     " wants " + type_text(field),
           .advice = field.shape.empty() ? "declare the length of the lists in `:shape`"
                                         : "nested lists of this shape, or one flat list of " +
                                               std::to_string(field.elements) + " values, are read"});
