@@ -1,9 +1,11 @@
-"""Export `microbatch`: gradients of one microbatch, added to one flat buffer.
+"""Export `microbatch`: gradients of one microbatch, added to the accumulator.
 
-The buffer holds every gradient in the optimizer's order, flattened, in f32 (f64 when a parameter is f64). It exists
-from the first `microbatch` on: a flag on the host, `accumulator.filled`, says whether the next microbatch adds or sets,
-so nothing is cleared, and a run of fused steps never allocates it. Exports `accumulator_get` and `accumulator_set`
-let ranks sum it.
+The accumulator is one tensor a trainable parameter, of its shape and dtype, so that `update` compiles to the same
+kernels as `step`: slices of one flat buffer would carry their offsets into the kernels and make each a kernel of its
+own. It exists from the first `microbatch` on: a flag on the host, `accumulator.filled`, says whether the next
+microbatch adds or sets, so nothing is cleared, and a run of fused steps never allocates it. Exports `accumulator_get`
+and `accumulator_set` let ranks sum it: there it is one flat vector, every gradient in the optimizer's order, in f32
+(f64 when a parameter is f64).
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.parameters import hyper_type
 from sexpgpu.compiler.passes.state import global_name, state_rows, trainable
 
-BUFFER = "accumulator"
 FILLED = "accumulator.filled"
 
 
@@ -32,11 +33,15 @@ def hypers_of(module: ir.Module) -> ir.Type:
     return hyper_type(len(mf.read(module).get("schedules") or []))
 
 
-def buffer_type(module: ir.Module) -> ir.RankedTensorType:
+def accumulator(module: ir.Module) -> dict[str, ir.RankedTensorType]:
+    """Names and types of the accumulator's globals, in the optimizer's order."""
     types = dict(state_rows(module, "parameter"))
-    chosen = [ir.RankedTensorType(types[n]) for n in trainable(module)]
-    wide = any(str(t.element_type) == "f64" for t in chosen)
-    return hlo.tensor_type([sum(_numel(t) for t in chosen)], "f64" if wide else "f32")
+    return {f"accumulator.{n}": ir.RankedTensorType(types[n]) for n in trainable(module)}
+
+
+def flat_type(types: Sequence[ir.RankedTensorType]) -> ir.RankedTensorType:
+    wide = any(str(t.element_type) == "f64" for t in types)
+    return hlo.tensor_type([sum(_numel(t) for t in types)], "f64" if wide else "f32")
 
 
 def _numel(type_: ir.RankedTensorType) -> int:
@@ -55,7 +60,7 @@ def unflatten(flat: ir.Value, types: Sequence[ir.RankedTensorType]) -> list[ir.V
     values, start = [], 0
     for type_ in types:
         end = start + _numel(type_)
-        values.append(hlo.reshape(hlo.slice_(flat, [start], [end]), type_.shape))
+        values.append(hlo.convert(hlo.reshape(hlo.slice_(flat, [start], [end]), type_.shape), type_.element_type))
         start = end
     return values
 
@@ -88,15 +93,16 @@ def training_inputs(module: ir.Module) -> tuple[list[str], list[ir.Type]]:
     return ([*(n for n, _ in fields), "key", "hyper"], [*(t for _, t in fields), key_type(), hypers_of(module)])
 
 
-def _merge(total: ir.RankedTensorType, fresh: ir.Value) -> ir.Value:
-    """`fresh`, plus what the buffer holds if it holds anything."""
+def _merge(totals: Mapping[str, ir.RankedTensorType], fresh: Sequence[ir.Value]) -> list[ir.Value]:
+    """`fresh`, plus what the accumulator holds if it holds anything."""
     filled = gl.load(FILLED, ir.IntegerType.get_signless(1))
-    choice = hlo.make("scf.if", [total], [filled], regions=2)
+    choice = hlo.make("scf.if", [v.type for v in fresh], [filled], regions=2)
     with ir.InsertionPoint(ir.Block.create_at_start(choice.regions[0], [])):
-        hlo.make("scf.yield", [], [hlo.add(gl.load(BUFFER, total), fresh)])
+        sums = [hlo.add(gl.load(name, type_), value) for (name, type_), value in zip(totals.items(), fresh, strict=True)]
+        hlo.make("scf.yield", [], sums)
     with ir.InsertionPoint(ir.Block.create_at_start(choice.regions[1], [])):
-        hlo.make("scf.yield", [], [fresh])
-    return choice.result
+        hlo.make("scf.yield", [], list(fresh))
+    return list(choice.results)
 
 
 def _clear_at_end(module: ir.Module, name: str) -> None:
@@ -108,26 +114,31 @@ def _clear_at_end(module: ir.Module, name: str) -> None:
 
 def apply(module: ir.Module, options: NoOptions) -> None:
     (train,) = fn.by_role(module, "train")
-    total = buffer_type(module)
-    gl.declare(module, BUFFER, total)
+    totals = accumulator(module)
+    flat = flat_type(list(totals.values()))
+    for name, type_ in totals.items():
+        gl.declare(module, name, type_)
     gl.declare(module, FILLED, ir.IntegerType.get_signless(1))
     names, types = training_inputs(module)
     with fn.new_function(module, "microbatch", types) as (_, arguments):
         given = dict(zip(names, arguments, strict=True))
         results = fn.inline_named(train, training_arguments(module, given))
-        fresh = flatten([results[f"grad:{n}"] for n in trainable(module)], total.element_type)
-        gl.store(_merge(total, fresh), BUFFER)
+        merged = _merge(totals, [results[f"grad:{n}"] for n in trainable(module)])
+        for name, value in zip(totals, merged, strict=True):
+            gl.store(value, name)
         set_filled(True)
         store_buffers(results)
         fn.return_values([results[n] for n in ("metrics", "counters") if n in results])
     with fn.new_function(module, "accumulator_get", []):
-        fn.return_values([gl.load(BUFFER, total)])
-    with fn.new_function(module, "accumulator_set", [total]) as (_, (value,)):
-        gl.store(value, BUFFER)
+        held = [gl.load(name, type_) for name, type_ in totals.items()]
+        fn.return_values([flatten(held, flat.element_type)])
+    with fn.new_function(module, "accumulator_set", [flat]) as (_, (value,)):
+        for name, part in zip(totals, unflatten(value, list(totals.values())), strict=True):
+            gl.store(part, name)
         set_filled(True)
         fn.return_values([])
     _clear_at_end(module, "init")
     _clear_at_end(module, "state_set")
 
 
-PASS = Pass("accumulate", "export microbatch: gradients into one flat buffer", apply)
+PASS = Pass("accumulate", "export microbatch: gradients added to the accumulator", apply)

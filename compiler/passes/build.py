@@ -10,11 +10,12 @@ from pathlib import Path
 from iree.compiler import ir
 
 from sexpgpu.compiler.passes import manifest as mf
-from sexpgpu.compiler.passes.base import Options, Pass
+from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version, write_atomically
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
 from sexpgpu.compiler.passes.legalize import LEGALIZE, LegalizeOptions
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
+from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.runtime.artifact.seal import seal_bytes
 
 SCHEMA = 1
@@ -33,6 +34,7 @@ class BuildOptions:
 def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass, Options]]:
     passes: list[tuple[Pass, Options]] = [(p, p.options()) for p in PIPELINE]
     if target is not None:
+        passes.append((SUPPORTED[target.kind], NoOptions()))
         passes.append((LEGALIZE[target.kind], LegalizeOptions(options.disabled_legalizations)))
     return passes
 

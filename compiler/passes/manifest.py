@@ -37,6 +37,11 @@ def dtype_name(element: ir.Type) -> str:
     return _BY_MLIR[str(element)]
 
 
+def known_dtype(element: ir.Type) -> str | None:
+    """As `dtype_name`, None for what the language has no name for."""
+    return _BY_MLIR.get(str(element))
+
+
 def describe(name: str, type_: ir.Type) -> dict[str, Json]:
     """A row of the parameter or state table."""
     tensor = ir.RankedTensorType(type_)

@@ -45,13 +45,11 @@ def _update(module: ir.Module, optimizer: ir.Operation, parameters: Mapping[str,
 
 
 def _export_update(module: ir.Module, optimizer: ir.Operation) -> None:
-    total = ac.buffer_type(module)
     types = dict(state_rows(module, "parameter"))
-    chosen = [ir.RankedTensorType(types[n]) for n in trainable(module)]
     with fn.new_function(module, "update", [ac.hypers_of(module), hlo.tensor_type([], "f32")]) as (_, (hyper, scale)):
-        factor = hlo.broadcast_scalar(hlo.convert(scale, total.element_type), total.shape)
-        flat = hlo.multiply(gl.load(ac.BUFFER, total), factor)
-        gradients = [hlo.convert(g, t.element_type) for g, t in zip(ac.unflatten(flat, chosen), chosen, strict=True)]
+        gradients = [hlo.multiply(gl.load(name, type_),
+                                  hlo.broadcast_scalar(hlo.convert(scale, type_.element_type), type_.shape))
+                     for name, type_ in ac.accumulator(module).items()]
         parameters = {n: gl.load(global_name(n), types[n]) for n in types}
         numbers = _update(module, optimizer, parameters, gradients, hyper)
         ac.set_filled(False)

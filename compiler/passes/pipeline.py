@@ -24,6 +24,7 @@ from sexpgpu.compiler.passes import (
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass, PassTextError, parse_pass
 from sexpgpu.compiler.passes.legalize import LEGALIZE
+from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.diagnostics import Diagnostic, SexpError
 
 #: The way of every experiment. `legalize-<driver>` and the code generator follow, by target.
@@ -41,7 +42,7 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *LEGALIZE.values())}
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values())}
 
 
 @dataclass(slots=True)

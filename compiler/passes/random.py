@@ -10,13 +10,14 @@ counter, so different counters give different blocks, and the scheme below never
                            words of a site = blocks of key k1, counters site · 2^32 + 0, 1, 2, …
 
 The domain is 0 in training and 1 + i in the manifest's evaluation i. An initialiser's stream follows the parameter's
-name, so that adding a layer leaves the others as they were. `rng_bit_generator` fixes which word goes where
-(`tests/py/passes/threefry.py` is the reference); it agrees with XLA's.
+name, so that adding a layer leaves the others as they were. Word i of a site, in row-major order of its tensor, is word
+i mod 2 of its block i div 2 (`tests/py/passes/threefry.py` is the reference).
 """
 
 from __future__ import annotations
 
 import hashlib
+from math import prod
 
 from iree.compiler import ir
 
@@ -38,6 +39,14 @@ def stream_of(name: str) -> int:
 def block_of(key: ir.Value, counter: ir.Value) -> ir.Value:
     """One block: `key`, `counter` and the result are `tensor<1xui64>`."""
     return hlo.rng_bits(hlo.concatenate([key, counter], 0), [1], "ui64")
+
+
+def site_words(key: ir.Value, start: ir.Value, count: int) -> ir.Value:
+    """`count` words in a row. On an axis of even length the generator gives block after block; on others and on more
+    axes its order depends on the shape."""
+    even = count + count % 2
+    words = hlo.rng_bits(hlo.concatenate([key, start], 0), [even])
+    return words if even == count else hlo.slice_(words, [0], [count])
 
 
 def _part(key: ir.Value, index: int) -> ir.Value:
@@ -69,9 +78,7 @@ def _lower(func: ir.Operation, domain: int) -> None:
         with ir.InsertionPoint(op), op.location:
             start = hlo.splat((domain << SITE_BITS | site) << 32, [1], "ui64")
             type_ = ir.RankedTensorType(op.results[0].type)
-            # The generator wants at least one axis.
-            bits = hlo.rng_bits(hlo.concatenate([made, start], 0), list(type_.shape) or [1])
-            bits = hlo.reshape(bits, type_.shape)
+            bits = hlo.reshape(site_words(made, start, prod(type_.shape)), type_.shape)
             if type_.element_type != hlo.element_type(bits):
                 bits = hlo.convert(bits, type_.element_type)
         op.results[0].replace_all_uses_with(bits)

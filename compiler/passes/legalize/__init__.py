@@ -12,12 +12,13 @@ from iree.compiler import ir
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import Pass, PassTextError
 from sexpgpu.compiler.passes.legalize.conversions import MASK, UNSIGNED
+from sexpgpu.compiler.passes.legalize.dots import WIDE_BF16
 from sexpgpu.compiler.passes.legalize.indices import GATHER, SCATTER
 from sexpgpu.compiler.passes.legalize.negation import NEGATED_SUM
 from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.diagnostics import one_of
 
-WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, GATHER, SCATTER, NEGATED_SUM)
+WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, GATHER, SCATTER, NEGATED_SUM, WIDE_BF16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""CUDA: a negated sum is folded into a reduction whose identity IREE then does not find."""
+"""CUDA: a negation in front of a sum is folded into it as a subtraction, whose identity IREE then does not find."""
 
 from __future__ import annotations
 
@@ -8,18 +8,27 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
 from sexpgpu.compiler.passes.reading import reducer_of
 
+#: What is fused between a negation and a sum without changing the numbers.
+MOVES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.transpose")
+
+
+def _feeds_sum(value: ir.Value) -> bool:
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name == "stablehlo.reduce" and reducer_of(user) == "stablehlo.add":
+            return True
+        if user.name in MOVES and _feeds_sum(user.results[0]):
+            return True
+    return False
+
 
 def _negate(op: ir.Operation) -> None:
-    if op.name != "stablehlo.negate":
-        return
-    owner = op.operands[0].owner
-    while not isinstance(owner, ir.Block) and owner.name in ("stablehlo.reshape", "stablehlo.broadcast_in_dim"):
-        owner = owner.operands[0].owner
-    if isinstance(owner, ir.Block) or owner.name != "stablehlo.reduce" or reducer_of(owner.operation) != "stablehlo.add":
+    x = op.operands[0] if op.name == "stablehlo.negate" else None
+    if x is None or isinstance(hlo.element_type(x), ir.IntegerType) or not _feeds_sum(op.results[0]):
         return
     with ir.InsertionPoint(op), op.location:
-        value = hlo.negate(hlo.optimization_barrier(op.operands[0]))
+        value = hlo.multiply(x, hlo.splat(-1, hlo.shape_of(x), hlo.element_type(x)))
     replace(op, value)
 
 
-NEGATED_SUM = WayRound("negated-sum", "`-(sum x)` fails to compile: no neutral element", ("cuda",), _negate)
+NEGATED_SUM = WayRound("negated-sum", "`sum (-x)` fails to compile: no neutral element", ("cuda",), _negate)

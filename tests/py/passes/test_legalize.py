@@ -1,0 +1,127 @@
+"""Each way-round: its reduced reproducer is wrong, or does not compile, without it, and right with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from iree.compiler import ir
+from runner import Program
+
+from sexpgpu.compiler.passes.base import PassTextError
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
+from sexpgpu.compiler.passes.iree.targets import parse_target
+from sexpgpu.compiler.passes.legalize import WAY_ROUNDS
+from sexpgpu.compiler.passes.pipeline import run_pass
+from sexpgpu.diagnostics import SexpError
+
+RNG = np.random.default_rng(0)
+
+
+def compiled(text: str, kind: str, tmp_path, *, without: str | None = None, flags: Sequence[str] = ()) -> bytes:
+    disable = f"{{disable={without}}}" if without else ""
+    with ir.Context():
+        module = ir.Module.parse(run_pass(f"legalize-{kind}{disable}", text))
+        return generate(module, parse_target(kind), CompileOptions(tuple(flags), tmp_path))
+
+
+def result(text: str, tmp_path, *arguments: np.ndarray, **how: object) -> np.ndarray:
+    return Program(compiled(text, "cpu", tmp_path, **how)).call("f", *arguments)[0]
+
+
+def converted_dot(kind: str) -> str:
+    return f"""func.func @f(%a: tensor<8x8x{kind}>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {{
+      %0 = stablehlo.convert %a : (tensor<8x8x{kind}>) -> tensor<8x8xf32>
+      %1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0]
+         : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+      return %1 : tensor<8x8xf32> }}"""
+
+
+@pytest.mark.parametrize(("kind", "numpy", "high"), [("ui8", np.uint8, 256), ("ui16", np.uint16, 65536)])
+def test_unsigned_convert(kind: str, numpy: type, high: int, tmp_path) -> None:
+    a, b = RNG.integers(0, high, (8, 8)).astype(numpy), RNG.standard_normal((8, 8)).astype(np.float32)
+    want = a.astype(np.float32) @ b
+    near = 1e-5 * np.abs(want).max()
+    assert np.allclose(result(converted_dot(kind), tmp_path, a, b), want, atol=near)
+    wrong = result(converted_dot(kind), tmp_path, a, b, without="unsigned-convert")
+    assert not np.allclose(wrong, want, atol=1000 * near)
+
+
+def test_mask_convert(tmp_path) -> None:
+    """Only where matmuls are generalised, as they are at -O2."""
+    a, b = RNG.integers(0, 2, (8, 8)).astype(bool), RNG.standard_normal((8, 8)).astype(np.float32)
+    want, flags = a.astype(np.float32) @ b, ["--iree-opt-generalize-matmul"]
+    assert np.allclose(result(converted_dot("i1"), tmp_path, a, b, flags=flags), want, atol=1e-5)
+    wrong = result(converted_dot("i1"), tmp_path, a, b, flags=flags, without="mask-convert")
+    assert np.allclose(wrong, -want, atol=1e-5)
+
+
+GATHER = """func.func @f(%t: tensor<7x3xf32>, %i: tensor<4x1xi32>) -> tensor<4x3xf32> {
+  %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+    collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false,
+    slice_sizes = array<i64: 1, 3>}> : (tensor<7x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32> }"""
+
+
+def test_gather_clamp(tmp_path) -> None:
+    table, ids = RNG.standard_normal((7, 3)).astype(np.float32), np.array([[9], [-3], [2], [6]], np.int32)
+    want = table[np.clip(ids[:, 0], 0, 6)]
+    assert np.array_equal(result(GATHER, tmp_path, table, ids), want)
+    near = np.array([[8], [0], [2], [6]], np.int32)
+    wrong = result(GATHER, tmp_path, table, near, without="gather-clamp")
+    assert not np.array_equal(wrong, table[np.clip(near[:, 0], 0, 6)])
+
+
+def scatter(kind: str) -> str:
+    body = "stablehlo.return %y : tensor<f32>" if kind == "set" else \
+        f"%s = stablehlo.{kind} %x, %y : tensor<f32>\n stablehlo.return %s : tensor<f32>"
+    return f"""func.func @f(%t: tensor<7x3xf32>, %i: tensor<4x1xi32>, %u: tensor<4x3xf32>) -> tensor<7x3xf32> {{
+      %0 = "stablehlo.scatter"(%t, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<
+        update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+        index_vector_dim = 1>}}> ({{ ^bb0(%x: tensor<f32>, %y: tensor<f32>): {body} }})
+        : (tensor<7x3xf32>, tensor<4x1xi32>, tensor<4x3xf32>) -> tensor<7x3xf32>
+      return %0 : tensor<7x3xf32> }}"""
+
+
+@pytest.mark.parametrize("kind", ["add", "set"])
+def test_scatter_drop(kind: str, tmp_path) -> None:
+    """Without it memory outside is written, which a test had better not do: what is shown is the text."""
+    table, updates = RNG.standard_normal((7, 3)).astype(np.float32), RNG.standard_normal((4, 3)).astype(np.float32)
+    ids, want = np.array([[9], [-3], [2], [6]], np.int32), table.copy()
+    for i, row in zip(ids[:, 0], updates, strict=True):
+        if 0 <= i < 7:
+            want[i] = row if kind == "set" else want[i] + row
+    assert np.allclose(result(scatter(kind), tmp_path, table, ids, updates), want)
+    assert "minimum" not in run_pass("legalize-cpu{disable=scatter-drop}", scatter(kind))
+
+
+NEGATED = """func.func @f(%x: tensor<64x32xf32>) -> tensor<64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.negate %x : tensor<64x32xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1]
+     : (tensor<64x32xf32>, tensor<f32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32> }"""
+
+BF16_DOT = """func.func @f(%a: tensor<16x16xbf16>, %b: tensor<16x16xbf16>) -> tensor<16x16xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+     : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+  return %0 : tensor<16x16xbf16> }"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("negated-sum", NEGATED), ("wide-bf16-dot", BF16_DOT)])
+def test_cuda(name: str, text: str, tmp_path) -> None:
+    assert compiled(text, "cuda", tmp_path)
+    with pytest.raises(SexpError) as raised:
+        compiled(text, "cuda", tmp_path, without=name)
+    assert raised.value.diagnostics[0].code == "E-ICE-003"
+
+
+def test_every_way_round_has_a_test() -> None:
+    assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
+                                            "negated-sum", "wide-bf16-dot"}
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(PassTextError, match=r"did you mean `gather-clamp`"):
+        run_pass("legalize-cpu{disable=gather-clam}", GATHER)
