@@ -20,6 +20,7 @@ from sexpgpu.compiler.frontend.code_values import to_data, to_value
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
 from sexpgpu.compiler.frontend.definitions import function_of, initializer_of
 from sexpgpu.compiler.frontend.environment import Global, Module, PreludeModule, State, UserModule
+from sexpgpu.compiler.frontend.initialisers import Initialisers
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.report import Activation, Reporter
 from sexpgpu.compiler.frontend.staging import Staging
@@ -43,6 +44,7 @@ class Evaluator:
         self.sources, self.reporter, self.overrides = sources, reporter, overrides
         self.trace = Trace()
         self.staging = Staging(self)
+        self.initialisers = Initialisers(self)
         self.prelude = PreludeModule(Path(__file__).parent / "prelude", sources, reporter.add)
         self.user = UserModule(self.prelude)
         self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}

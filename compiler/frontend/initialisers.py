@@ -9,7 +9,7 @@ from sexpgpu.compiler.frontend.ops.registry import Op
 from sexpgpu.compiler.frontend.ops.support.dtype import convert
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
 from sexpgpu.compiler.frontend.trace import Phase, Trace, Variable
-from sexpgpu.compiler.frontend.values import POISON, Closure, Tensor
+from sexpgpu.compiler.frontend.values import POISON, Closure, Tensor, same_value
 from sexpgpu.diagnostics import Label
 
 if TYPE_CHECKING:
@@ -19,15 +19,38 @@ if TYPE_CHECKING:
 DEFAULT_STDDEV = 0.02
 
 
-def stage_initialiser(evaluator: Evaluator, variable: Variable) -> str:
-    """The symbol of the variable's initialiser, staged when it is first asked for."""
-    symbol = f"init.{variable.name}"
-    staging = evaluator.staging
-    if symbol not in staging.symbols:
+class Initialisers:
+    """Stages initialisers. Two variables of one shape, dtype and `:init` have equal functions, so the second one's is a
+    copy: what is random in it follows the variable's name, which a pass gives it."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._staged: list[Variable] = []
+
+    def symbol(self, variable: Variable) -> str:
+        """The symbol of the variable's initialiser, staged when it is first asked for."""
+        symbol = _symbol(variable)
+        staging = self._evaluator.staging
+        if symbol in staging.symbols:
+            return symbol
+        like = next((v for v in self._staged if _alike(v, variable)), None)
+        if like is not None:
+            staging.copy(symbol, _symbol(like))
+            return symbol
         with staging.function(symbol, "init", [], variable.span, Trace(Phase.INIT)) as function:
-            value = _first_value(evaluator, variable)
+            value = _first_value(self._evaluator, variable)
             function.results = [hlo.splat(0, variable.shape, variable.dtype.mlir) if value is None else value]
-    return symbol
+        if value is not None:
+            self._staged.append(variable)
+        return symbol
+
+
+def _symbol(variable: Variable) -> str:
+    return f"init.{variable.name}"
+
+
+def _alike(a: Variable, b: Variable) -> bool:
+    return a.dtype is b.dtype and tuple(a.shape) == tuple(b.shape) and same_value(a.init, b.init)
 
 
 def _first_value(evaluator: Evaluator, variable: Variable) -> object:

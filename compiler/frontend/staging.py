@@ -64,6 +64,15 @@ class Staging:
             operation.attributes["function_type"] = ir.TypeAttr.get(
                 ir.FunctionType.get(list(inputs), [value.type for value in function.results]))
 
+    def copy(self, symbol: str, original: str) -> None:
+        """A function that does what `original` does."""
+        assert symbol not in self.symbols, f"@{symbol} stands twice"
+        self.symbols.add(symbol)
+        function = next(op for op in self.module.body.operations
+                        if ir.StringAttr(op.attributes["sym_name"]).value == original)
+        made = function.operation.clone(ir.InsertionPoint(self.module.body))
+        made.attributes["sym_name"] = ir.StringAttr.get(symbol)
+
     @contextmanager
     def scratch(self) -> Iterator[None]:
         """A place for what the top level stages: it is checked, and thrown away."""

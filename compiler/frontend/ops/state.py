@@ -6,7 +6,6 @@ from iree.compiler import ir
 
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
-from sexpgpu.compiler.frontend.initialisers import stage_initialiser
 from sexpgpu.compiler.frontend.ops.registry import op
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
@@ -98,7 +97,7 @@ def _declared(call: BuiltinCall, new: Variable, table: dict[str, Variable], othe
 
 
 def _marker(call: BuiltinCall, variable: Variable, kind: str, facts: dict[str, ir.Attribute]) -> Tensor:
-    symbol = stage_initialiser(call.evaluator, variable)
+    symbol = call.evaluator.initialisers.symbol(variable)
     type_ = hlo.tensor_type(variable.shape, variable.dtype.mlir)
     made = hlo.marker(kind, [], [type_], {"name": ir.StringAttr.get(variable.name), **facts}, [symbol])
     return Tensor(made.results[0], variable.dtype, variable.shape, call.span)
