@@ -1,0 +1,5 @@
+(defvar train-loader
+  (loader :sources [(files ["data/train.parquet"])]
+          :fields [(field :x :shape [16]) (field :y :shape [4]) (field :label :dtype :i32)]
+          :batch-size 8
+          :infinite true))

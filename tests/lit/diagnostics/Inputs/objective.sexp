@@ -1,0 +1,2 @@
+(defun objective (outputs targets)
+  (mse outputs targets))

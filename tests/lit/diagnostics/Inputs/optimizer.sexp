@@ -1,0 +1,1 @@
+(defvar optimizer (sgd :lr 0.1))

@@ -1,0 +1,2 @@
+(defun prepare (batch)
+  (list :inputs (field batch :x) :targets (field batch :y)))

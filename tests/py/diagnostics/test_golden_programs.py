@@ -1,0 +1,43 @@
+"""Over all programs of tests/lit that raise diagnostics: house style, spans inside their files, every code covered."""
+
+import re
+from pathlib import Path
+
+import pytest
+from sexpgpu.compiler.frontend.experiment import check
+from sexpgpu.diagnostics import CODES, SourceMap
+from sexpgpu.diagnostics.house_style import check_message
+
+FOLDER = Path(__file__).parents[2] / "lit" / "diagnostics"
+PROGRAMS = sorted(p for p in FOLDER.glob("*/*.sexp") if p.parent.name != "Inputs")
+FAMILIES = ("READ", "NAME", "ARITY", "TYPE", "SHAPE", "VALUE", "CONTRACT")
+
+
+def overrides(program):
+    return dict(re.findall(r"-D (\S+?)=(\S+)", program.read_text(encoding="utf-8", errors="replace").split("\n", 1)[0]))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
+def test_style_and_spans(program):
+    sources = SourceMap()
+    _, found = check(program, overrides=overrides(program), sources=sources)
+    assert program.stem[:3] in {d.code[-3:] for d in found}, "a program is named for the code it raises"
+    for diagnostic in found:
+        assert check_message(diagnostic) == []
+        labels = [*([diagnostic.primary] if diagnostic.primary else []), *diagnostic.secondary]
+        edits = diagnostic.fix.edits if diagnostic.fix else ()
+        for span in (*(label.span for label in labels), *(edit.span for edit in edits),
+                     *(frame.call for frame in diagnostic.chain)):
+            source = sources.get(span.file)
+            assert source is not None, span
+            lines = source.text.split("\n")
+            assert (1, 1) <= (span.line, span.column) <= (span.end_line, span.end_column)
+            assert span.end_line <= len(lines) and span.end_column <= len(lines[span.end_line - 1]) + 1
+
+
+def test_every_code_has_a_golden_program():
+    """The families that a file alone can raise; the others need flags, data, targets or faults."""
+    raised = {code for rendered in FOLDER.glob("*/*.expected")
+              for code in re.findall(r"^(?:error|warning)\[([\w-]+)\]", rendered.read_text(encoding="utf-8"), re.M)}
+    missing = [name for name, code in CODES.items() if code.family in FAMILIES and name not in raised]
+    assert not missing
