@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 # The type checker wants the packages under the name they are imported by.
 TYPES := build/types
 EXAMPLE := examples/bytes-gpt
-# What an install depends on: the list of dependencies and the native loader. Python files are used in place.
-NATIVE := pyproject.toml CMakeLists.txt $(shell find runtime/dataio -name CMakeLists.txt -o -path '*native*' -type f)
+# What an install depends on.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find compiler runtime cli diagnostics -type f -not -name '*.pyc')
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-py test-lit test-slow lint format bless bench clean
@@ -15,15 +16,20 @@ NATIVE := pyproject.toml CMakeLists.txt $(shell find runtime/dataio -name CMakeL
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
-# The tests' install holds all that the demo needs, so whichever came first serves both.
-$(VENV)/compiler.stamp: $(NATIVE)
+# The build's own requirements are installed too, not isolated: then a second install only compiles what changed.
+$(VENV)/build.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.11,<2' 'nanobind>=2.9,<4' 'pyarrow==26.0.*' cmake ninja
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[compiler]'
+	@mkdir -p build
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > build/requires.txt
+	$(PIP) -r build/requires.txt 'cmake<5' ninja
+	@touch $@
+
+$(VENV)/compiler.stamp: $(VENV)/build.stamp $(SOURCES)
+	$(PIP) --no-build-isolation '.[compiler]'
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/compiler.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[test]'
+	$(PIP) --no-build-isolation '.[test]'
 	@touch $@
 
 demo: $(VENV)/compiler.stamp  ## write a dataset, build an experiment and train it
@@ -54,7 +60,7 @@ format: $(VENV)/lint.stamp  ## sort imports and apply the safe fixes
 
 $(VENV)/lint.stamp:
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ruff==0.17.6 pyright==1.1.414
+	$(PIP) ruff==0.17.6 pyright==1.1.414
 	@touch $@
 
 bless: $(VENV)/test.stamp  ## rewrite the rendered files of tests/lit and the index of codes; read the diff
@@ -63,7 +69,7 @@ bless: $(VENV)/test.stamp  ## rewrite the rendered files of tests/lit and the in
 	@git --no-pager diff --stat -- tests/lit docs
 
 bench: $(VENV)/compiler.stamp  ## measure against peers (installs them)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[bench]'
+	$(PIP) --no-build-isolation '.[bench]'
 	for script in bench/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:  ## remove what builds and tests leave behind

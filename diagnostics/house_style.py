@@ -37,8 +37,8 @@ def _check(what: str, text: str, *, empty: bool) -> list[str]:
         wrong.append(f"{what} {text!r} begins with a capital")
     if text.endswith((".", "!")) and not text.endswith("…") and not text.endswith("..."):
         wrong.append(f"{what} {text!r} ends with a full stop")
-    # What stands in backticks is the user's text.
-    if match := _ADVICE.search(re.sub(r"`[^`]*`", "", text)):
+    # What stands in backticks is the user's text, and a word with a slash is a path.
+    if match := _ADVICE.search(re.sub(r"`[^`]*`|\S*/\S*", "", text)):
         wrong.append(f"{what} {text!r} advises ({match.group()})")
     return wrong
 
