@@ -10,7 +10,20 @@ from sexpgpu.diagnostics.span import SourceFile, SourceMap, Span
 from sexpgpu.diagnostics.suggest import did_you_mean, one_of
 
 __all__ = [
-    "CODES", "EXIT_CODES", "Code", "exit_code",
-    "Diagnostic", "Edit", "Fix", "Frame", "Label", "Severity", "SexpError",
-    "SourceFile", "SourceMap", "Span", "did_you_mean", "one_of",
+    "CODES",
+    "EXIT_CODES",
+    "Code",
+    "Diagnostic",
+    "Edit",
+    "Fix",
+    "Frame",
+    "Label",
+    "Severity",
+    "SexpError",
+    "SourceFile",
+    "SourceMap",
+    "Span",
+    "did_you_mean",
+    "exit_code",
+    "one_of",
 ]
