@@ -97,7 +97,7 @@ def real(number: Callable[[float], float], name: str, stage: Callable[..., ir.Va
 
 
 def rounding(number: Callable[[float], object], name: str, stage: Callable[..., ir.Value]) -> Elementwise:
-    return Elementwise(number, partial(host.to_integer, name), stage, domain="float")
+    return Elementwise(number, partial(host.whole, name), stage, domain="float")
 
 
 ARITHMETIC, SPECIAL = "arithmetic", "trigonometry, special"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from iree.compiler import ir
@@ -47,6 +48,10 @@ class Expression:
     prologue: str = ""
 
 
+#: What goes on from a value: the evaluator, the value, the arguments -> the result.
+Finish: TypeAlias = Callable[[Evaluator, object, list[Tensor]], object]
+
+
 class Session:
     """An MLIR module under construction and the evaluator that fills it."""
 
@@ -55,12 +60,14 @@ class Session:
         with self.context, ir.Location.unknown():
             self.module = ir.Module.create()
 
-    def stage(self, expression: Expression, *, training: bool = True) -> tuple[object, list[Diagnostic], list[str]]:
-        """The value, the diagnostics, and the types of the random bits that became arguments (after the named ones)."""
+    def stage(self, expression: Expression, *, training: bool = True, phase: Phase = Phase.MODEL,
+              finish: Finish | None = None) -> tuple[object, list[Diagnostic], list[str]]:
+        """The value, the diagnostics, and the types of the random bits that became arguments (after the named ones).
+        `finish` goes on from the expression's value and gives the one that is returned."""
         with self.context, ir.Location.unknown():
             reporter, sources = Reporter(), SourceMap()
-            trace = Trace(phase=Phase.MODEL, training=training)
-            evaluator = Evaluator(sources, reporter, trace)
+            evaluator = Evaluator(sources, reporter, {})
+            evaluator.trace = Trace(phase=phase, training=training)
             names = " ".join(expression.arguments)
             text = f"(defun {expression.name} ({names})\n{expression.source})\n{expression.prologue}"
             self.define(evaluator, reporter, sources.add(SourceFile(FILE, text)))
@@ -76,6 +83,7 @@ class Session:
                 start = Span(FILE, 1, 1, 1, 2)
                 function = evaluator.global_value(evaluator.user.table[expression.name], start)
                 value = evaluator.apply(function, tensors, start)
+                value = value if finish is None else finish(evaluator, value, tensors)
                 results = [t.value for t in flat(value)]
                 ir.Operation.create("func.return", operands=results)
             bits = self.open_bits(block)

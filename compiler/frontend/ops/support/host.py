@@ -43,6 +43,10 @@ def to_kind(x: HostScalar, kind: str) -> ir.Value:
     if have == "bool" and kind != "bool":
         value, have = _op("arith.extui", "i64", [value]), "i64"
     if have == "i64" and kind == "f64":
+        if not isinstance(value, ir.BlockArgument):
+            # A 0 or 1 that follows a condition would be folded into a conversion of the condition itself, which the
+            # host's code generator gets wrong (a 32-bit result for an f64).
+            value = _op("util.optimization_barrier", "i64", [value])
         return _op("arith.sitofp", "f64", [value])
     assert have == kind, f"{have} to {kind}"
     return value
@@ -96,11 +100,12 @@ def truth_not(x: HostScalar, span: Span) -> HostScalar:
     return logic("arith.xori", x, constant(True, span), span)
 
 
-def to_integer(name: str, x: HostScalar, span: Span) -> HostScalar:
-    """Rounding: an integer is itself; a fraction goes through `name` (`math.floor`, …) to an i64."""
+def whole(name: str, x: HostScalar, span: Span) -> HostScalar:
+    """Rounding: an integer is itself; a fraction goes through `name` (`math.floor`, …) and stays an f64, for the host
+    has no conversion of an f64 to an i64."""
     if x.kind != "f64":
         return HostScalar(to_kind(x, "i64"), "i64", span)
-    return HostScalar(_op("arith.fptosi", "i64", [_op(name, "f64", [x.value])]), "i64", span)
+    return float_unary(name, x, span)
 
 
 def modulo(x: HostScalar, y: HostScalar, span: Span) -> HostScalar:
@@ -123,7 +128,10 @@ def quotient(x: HostScalar, y: HostScalar, span: Span) -> HostScalar:
     kind, (a, b) = common([x, y])
     if kind == "i64":
         return HostScalar(_op("arith.divsi", "i64", [a, b]), "i64", span)
-    return HostScalar(_op("math.trunc", "f64", [_op("arith.divf", "f64", [a, b])]), "f64", span)
+    share = HostScalar(_op("arith.divf", "f64", [a, b]), "f64", span)
+    below = compare("LT", share, constant(0.0, span), span)
+    # The host has no truncation.
+    return select(below, float_unary("math.ceil", share, span), float_unary("math.floor", share, span), span)
 
 
 def absolute(x: HostScalar, span: Span) -> HostScalar:
@@ -140,5 +148,8 @@ def negate(x: HostScalar, span: Span) -> HostScalar:
 UNARY: dict[str, Callable[[HostScalar, Span], HostScalar]] = {
     name: partial(float_unary, f"math.{word}") for name, word in (
         ("exp", "exp"), ("log", "log"), ("log1p", "log1p"), ("expm1", "expm1"), ("sqrt", "sqrt"), ("rsqrt", "rsqrt"),
-        ("sin", "sin"), ("cos", "cos"), ("tan", "tan"), ("tanh", "tanh"), ("erf", "erf"))
+        ("sin", "sin"), ("cos", "cos"), ("tanh", "tanh"), ("erf", "erf"))
 }
+# The host has no tangent.
+UNARY["tan"] = lambda x, span: float_binary("arith.divf", float_unary("math.sin", x, span),
+                                            float_unary("math.cos", x, span), span)
