@@ -14,14 +14,10 @@ def run(arguments: Arguments, sources: SourceMap) -> int:
     assert arguments.operand is not None
     replaced = overrides(arguments)
 
-    from sexpgpu.cli.sexpc_lean import import_ir
-
-    import_ir()
-
     from sexpgpu.compiler.frontend.experiment import check
 
-    staged, diagnostics = check(Path(arguments.operand), overrides=replaced, sources=sources)
     target = arguments.last("target")
+    staged, diagnostics = check(Path(arguments.operand), overrides=replaced, sources=sources, module=target is not None)
     if target is not None:
         diagnostics = [*diagnostics, *_target_problems(staged, target)]
     if arguments.given("verify-diagnostics"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.data import Datum
 from sexpgpu.compiler.frontend.deep_stack import with_deep_stack
+from sexpgpu.compiler.frontend.lean_import import import_ir
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.sources import Files
@@ -22,7 +23,6 @@ from sexpgpu.diagnostics import Diagnostic, SourceFile, SourceMap
 
 if TYPE_CHECKING:
     from iree.compiler import ir
-
     from sexpgpu.compiler.frontend.manifest_draft import Json
 
 
@@ -34,12 +34,12 @@ class StagedModule:
     manifest: dict[str, Json]
 
 
-def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap
+def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, module: bool = True
           ) -> tuple[StagedModule | None, list[Diagnostic]]:
     """The staged module, None where there are errors; and all findings, in the order of their places.
 
     `overrides` are the values of `-D name=value`, as text of the language; the files that are read are entered into
-    `sources`.
+    `sources`. With `module=False` only the findings are wanted: they take less time, and the staged module is None.
     """
     reporter = Reporter()
     files = Files(path, sources, reporter)
@@ -49,9 +49,11 @@ def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap
 
     def staged() -> StagedModule | None:
         # Here, where staging begins, IREE is imported: a text that cannot be read costs no import.
+        if not module:
+            import_ir()
         from sexpgpu.compiler.frontend.staging_experiment import stage
 
-        return stage(path, files, replaced, sources, reporter)
+        return stage(path, files, replaced, sources, reporter, finish=module)
 
     result = with_deep_stack(staged)
     return (None if reporter.errors else result), reporter.ordered(files.names)

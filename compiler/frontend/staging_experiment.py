@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.frontend.contract import Contract, Definition
 from sexpgpu.compiler.frontend.contract_values import Evaluation, Loader, Optimizer, Run
 from sexpgpu.compiler.frontend.data import Datum
 from sexpgpu.compiler.frontend.evaluator import Evaluator
 from sexpgpu.compiler.frontend.experiment import StagedModule
 from sexpgpu.compiler.frontend.gradient_reach import check_reach
-from sexpgpu.compiler.frontend.manifest_draft import draft
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.run_settings import check_run
 from sexpgpu.compiler.frontend.sources import Files
@@ -27,9 +25,9 @@ from sexpgpu.compiler.frontend.values import POISON
 from sexpgpu.diagnostics import Label, SourceMap
 
 
-def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: SourceMap, reporter: Reporter
-          ) -> StagedModule | None:
-    """The staged module; None where `reporter` has errors."""
+def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: SourceMap, reporter: Reporter,
+          *, finish: bool = True) -> StagedModule | None:
+    """The staged module; None where `reporter` has errors, or where it is not to be finished."""
     evaluator = Evaluator(sources, reporter, overrides)
     with evaluator.staging.context, ir.Location.unknown():
         with evaluator.staging.scratch():
@@ -38,7 +36,7 @@ def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: Sou
         found = _Experiment(evaluator, contract)
         found.stage()
         reporter.release()
-        return None if reporter.errors else found.finish(path, files.paths)
+        return found.finish(path, files.paths) if finish and not reporter.errors else None
 
 
 class _Experiment:
@@ -112,6 +110,8 @@ class _Experiment:
 
     def finish(self, path: Path, files: Sequence[Path]) -> StagedModule:
         """The manifest, and the verified module."""
+        from sexpgpu.compiler.frontend.manifest_draft import draft  # hashes and package metadata: not for a check
+
         loader, module = self._loader(), self._evaluator.staging.module
         assert loader is not None and self._optimizer is not None
         run = self._contract.get("run")
