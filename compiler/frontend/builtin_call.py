@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sexpgpu.compiler.frontend.call_binding import CallShape, Slot
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
-from sexpgpu.compiler.frontend.values import POISON
+from sexpgpu.compiler.frontend.values import POISON, Origin
 from sexpgpu.diagnostics import Fix, Label, Span
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ class BuiltinCall:
     @property
     def span(self) -> Span:
         return self._shape.span
+
+    @property
+    def maker(self) -> Origin:
+        return self.evaluator.reporter.maker(self.op.name, self._shape.span)
 
     @property
     def training(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sexpgpu.compiler.frontend.values import Origin
 from sexpgpu.diagnostics import Diagnostic, Fix, Frame, Label, Severity, Span
 
 #: The folder that the prelude's files are shown in.
@@ -46,13 +47,23 @@ class Reporter:
               notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
         """Report, with the calls in progress as the chain."""
         self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary), tuple(notes),
-                            tuple(Frame(c.name, c.call) for c in self.calls), Fix(fix) if isinstance(fix, str) else fix))
+                            tuple(Frame(c.name, c.call) for c in self.calls),
+                            Fix(fix) if isinstance(fix, str) else fix))
 
     def users_place(self, span: Span) -> Span:
         """`span`, or where it lies in the prelude, the user's call that led there."""
         if not in_prelude(span):
             return span
         return next((c.call for c in reversed(self.calls) if not in_prelude(c.call)), span)
+
+    def maker(self, name: str, span: Span) -> Origin:
+        """Who makes a value, as a note says it: the operation `name` at `span`, or where that lies in the prelude, the
+        user's call that led there."""
+        if in_prelude(span):
+            for c in reversed(self.calls):
+                if not in_prelude(c.call):
+                    return Origin(f"this `{c.name}`", c.call)
+        return Origin(f"this `{name}`", span)
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Report a finished diagnostic, once for each code and place."""

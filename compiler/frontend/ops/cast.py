@@ -10,7 +10,7 @@ from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import axis_of
 from sexpgpu.compiler.frontend.ops.support.dtype import check_number, convert, dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import give, is_number, require_graph, tensor
-from sexpgpu.compiler.frontend.values import Dim, Origin, Tensor
+from sexpgpu.compiler.frontend.values import Dim, Tensor
 
 GROUP = "type"
 SHAPE_GROUP = "shape"
@@ -48,7 +48,7 @@ def rank(call: Call, x: object) -> int:
 @op("numel", "x", group=SHAPE_GROUP, grad=KNOWN, doc="How many elements a tensor has.")
 def numel(call: Call, x: object) -> Dim:
     x = tensor(call, "x", x)
-    return Dim(math.prod(int(d) for d in x.shape), Origin("this `numel`", call.span))
+    return Dim(math.prod(int(d) for d in x.shape), call.maker)
 
 
 @op("dtype", "x", group=GROUP, grad=KNOWN, doc="A tensor's dtype, a keyword.")

@@ -33,15 +33,16 @@ def floats(call: Call, name: str, x: object) -> Tensor:
     return x
 
 
-@op("%same-shape", "name a b", group=GROUP, grad=NO_GRAD,
-    doc="Nothing, or an error that the outputs and the targets of a loss have two shapes.")
-def same_shape(call: Call, name: str, a: object, b: object) -> None:
+@op("%same-shape", "name a b", group=GROUP, grad="yes",
+    doc="`a`, or an error that the outputs and the targets of a loss have two shapes.")
+def same_shape(call: Call, name: str, a: object, b: object) -> Tensor:
     for x, what in ((a, "outputs"), (b, "targets")):
         if not isinstance(x, Tensor):
             call.fail("E-TYPE-002", f"`{name}` takes tensors, and its {what} are {describe(x)}",
                       label=f"{what}: {describe(x)}")
     if tuple(a.shape) != tuple(b.shape):  # type: ignore[attr-defined]
         _two_shapes(call, name, a, b)  # type: ignore[arg-type]
+    return a  # type: ignore[return-value]
 
 
 def _two_shapes(call: Call, name: str, a: Tensor, b: Tensor) -> None:
@@ -106,9 +107,9 @@ def _wrong_targets(call: Call, logits: Tensor, targets: Tensor, soft: bool, made
                      "rule: `cross-entropy`: [… classes], int […] or soft [… classes] -> []"], fix=fix)
 
 
-@op("%attention-shapes", "q k v", group=GROUP, grad=NO_GRAD,
-    doc="Nothing, or an error that the operands of `attention` do not fit.")
-def attention_shapes(call: Call, q: object, k: object, v: object) -> None:
+@op("%attention-shapes", "q k v", group=GROUP, grad="yes",
+    doc="`q`, or an error that the operands of `attention` do not fit.")
+def attention_shapes(call: Call, q: object, k: object, v: object) -> Tensor:
     rule = "rule: `attention`: [batch heads time width] [batch heads' keys width] [batch heads' keys width'] -> " \
            "[batch heads time width'], heads a multiple of heads'"
     named = (("q", q), ("k", k), ("v", v))
@@ -133,6 +134,7 @@ def attention_shapes(call: Call, q: object, k: object, v: object) -> None:
         call.fail("E-SHAPE-011", f"`attention` of {int(q.shape[1])} query heads and {int(k.shape[1])} key heads",
                   label="the one is no multiple of the other", secondary=(_made_here(q, "q"), _made_here(k, "k")),
                   notes=[drawing(operands), *origin_notes(operands), rule])
+    return q
 
 
 @op("fans", "shape", group="make", grad="none: it is known at compile time",

@@ -76,8 +76,8 @@ def _batched(call: Call, left: Tensor, right: Tensor) -> Tensor:
     lead, failed = broadcast_dims([lead_a, lead_b])
     if failed:
         back = failed[2] + 2
-        operands = [Operand("left", call.where("a"), left.shape, (left.rank - back,)),
-                    Operand("right", call.where("b"), right.shape, (right.rank - back,))]
+        operands = [Operand("left", call.where("a"), left.shape, (left.rank - back,), left.span),
+                    Operand("right", call.where("b"), right.shape, (right.rank - back,), right.span)]
         call.fail("E-SHAPE-001", f"`matmul` of {show_shape(left.shape)} and {show_shape(right.shape)}: the leading "
                   f"sizes {int(left.shape[-back])} and {int(right.shape[-back])} do not broadcast",
                   **mismatch(operands, rule_note(call)))
@@ -96,8 +96,8 @@ def check_contraction(call: Call, left: Tensor, right: Tensor, axis_a: int, axis
     m, n = left.shape[axis_a], right.shape[axis_b]
     if m == n:
         return
-    operands = [Operand("left", call.where("a"), left.shape, (axis_a,)),
-                Operand("right", call.where("b"), right.shape, (axis_b,))]
+    operands = [Operand("left", call.where("a"), left.shape, (axis_a,), left.span),
+                Operand("right", call.where("b"), right.shape, (axis_b,), right.span)]
     call.fail("E-SHAPE-002", f"`{call.op.name}` of {show_shape(left.shape)} and {show_shape(right.shape)}: "
               f"{int(m)} and {int(n)} are contracted", **mismatch(operands, rule_note(call)),
               fix=_transposed(left, right, call.where("a"), call.where("b")))

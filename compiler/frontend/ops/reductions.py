@@ -48,7 +48,7 @@ def finish(call: Call, x: Tensor, axes: tuple[int, ...], keep: bool, value: ir.V
     if keep:
         return give(call, hlo.reshape(value, dims), dtype, dims)
     kept = with_origins(call, reduced_dims(x, axes, True))
-    return Reduced(value, dtype, with_origins(call, dims), call.span, kept)
+    return Reduced(value, dtype, with_origins(call, dims), call.maker.span or call.span, kept)
 
 
 def count(x: Tensor, axes: tuple[int, ...]) -> int:

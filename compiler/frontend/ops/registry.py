@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn, Protocol
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList, parse_signature
+from sexpgpu.compiler.frontend.values import Origin
 from sexpgpu.diagnostics import Fix, Label, Span
 
 
@@ -24,6 +25,11 @@ class Call(Protocol):
 
     op: Op
     span: Span
+
+    @property
+    def maker(self) -> Origin:
+        """What the result comes from, as a note says it: this operation, or the user's call of the function of the
+        prelude that it stands in."""
 
     @property
     def training(self) -> bool:

@@ -12,7 +12,7 @@ from sexpgpu.compiler.frontend.ops.support.broadcast import broadcast_dims, stre
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import give, rule_note, show_shape, tensor
 from sexpgpu.compiler.frontend.values import Dim, Tensor, origin_of
-from sexpgpu.diagnostics import Fix, Label
+from sexpgpu.diagnostics import Edit, Fix, Label
 
 GROUP = "shape"
 
@@ -52,10 +52,15 @@ def _refuse_reshape(call: Call, x: Tensor, sizes: list[int], total: int, known: 
     operands = [Operand("the tensor", call.where("x"), x.shape, tuple(range(x.rank))),
                 Operand("the new shape", written, sizes, computed)]
     near = [] if holes else _off_by_one_size(sizes, total)
+    # A size taken over from the tensor is meant; one of the others is off.
+    taken = {(int(d), origin_of(d)) for d in x.shape if origin_of(d)}
+    near = [(i, n) for i, n in near if (int(sizes[i]), origin_of(sizes[i])) not in taken] or near
     fix: Fix | str | None = None
     if len(near) == 1:
         i, wanted = near[0]
-        fix = f"with {wanted} in place of {int(sizes[i])} for axis {i} the elements are as many"
+        o = origin_of(sizes[i])
+        edits = (Edit(o.span, str(wanted)),) if o and o.span and written.contains(o.span) else ()
+        fix = Fix(f"with {wanted} in place of {int(sizes[i])} for axis {i} the elements are as many", edits)
     elif near:
         fix = "for as many elements, " + " or ".join(f"axis {i} would be {wanted}" for i, wanted in near)
     call.fail("E-SHAPE-005", f"`reshape` of {show_shape(x.shape)} to {shown} changes the number of elements, "

@@ -8,8 +8,8 @@
   "softmax(q kᵀ · scale) v. `q` is [batch heads time width]; `k` and `v` may have fewer heads, each shared by a group of
    query heads. `:scale` is 1/√width by default; `:mask`, booleans that broadcast to [batch heads time keys], says
    which keys are seen."
-  (%attention-shapes q k v)
-  (let* ((groups (/ (dim q 1) (dim k 1)))
+  (let* ((q (%attention-shapes q k v))
+         (groups (/ (dim q 1) (dim k 1)))
          (k (if (= groups 1) k (repeat-axis k groups :axis 1)))
          (v (if (= groups 1) v (repeat-axis v groups :axis 1)))
          (q (* q (if (nil? scale) (/ 1 (sqrt (dim q -1))) scale)))

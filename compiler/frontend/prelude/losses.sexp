@@ -36,33 +36,32 @@
 
 (defun binary-cross-entropy (logits targets &key (reduce :mean))
   "The negative log-likelihood of `targets` (booleans, or numbers from 0 to 1) under sigmoid(logits)."
-  (let ((x (%floats "binary-cross-entropy" logits)))
-    (%same-shape "binary-cross-entropy" logits targets)
+  (let ((x (%same-shape "binary-cross-entropy" (%floats "binary-cross-entropy" logits) targets)))
     (%reduced (- (softplus x) (* x (cast targets (dtype x)))) reduce)))
 
 (defun mse (outputs targets &key (reduce :mean))
   "(outputs - targets)²."
-  (%same-shape "mse" outputs targets)
-  (%reduced (square (- (%floats "mse" outputs) (cast targets (dtype outputs)))) reduce))
+  (let ((x (%same-shape "mse" (%floats "mse" outputs) targets)))
+    (%reduced (square (- x (cast targets (dtype x)))) reduce)))
 
 (defun mae (outputs targets &key (reduce :mean))
   "|outputs - targets|."
-  (%same-shape "mae" outputs targets)
-  (%reduced (abs (- (%floats "mae" outputs) (cast targets (dtype outputs)))) reduce))
+  (let ((x (%same-shape "mae" (%floats "mae" outputs) targets)))
+    (%reduced (abs (- x (cast targets (dtype x)))) reduce)))
 
 (defun huber (outputs targets &key (delta 1.0) (reduce :mean))
   "Half the squared error where it is below `delta`, and linear beyond."
-  (%same-shape "huber" outputs targets)
-  (let* ((far (abs (- (%floats "huber" outputs) (cast targets (dtype outputs)))))
+  (let* ((x (%same-shape "huber" (%floats "huber" outputs) targets))
+         (far (abs (- x (cast targets (dtype x)))))
          (near (minimum far delta)))
     (%reduced (* near (- far (* 0.5 near))) reduce)))
 
 (defun kl-divergence (log-probs targets &key (reduce :mean))
   "Σ targets · (log(targets) - log-probs) over the last axis, for probabilities `targets`; 0 · log(0) is 0."
-  (%same-shape "kl-divergence" log-probs targets)
-  (let* ((t (cast targets :f32))
+  (let* ((x (%same-shape "kl-divergence" (%floats "kl-divergence" log-probs) targets))
+         (t (cast targets :f32))
          (entropy (where (> t 0) (* t (log (where (> t 0) t 1.0))) 0.0)))
-    (%reduced (sum (- entropy (* t (%floats "kl-divergence" log-probs))) :axis -1) reduce)))
+    (%reduced (sum (- entropy (* t x)) :axis -1) reduce)))
 
 (defun cosine-similarity (a b &key (axis -1) (eps 1e-8))
   "a·b / max(|a| |b|, eps) along an axis."

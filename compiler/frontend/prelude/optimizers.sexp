@@ -4,9 +4,8 @@
 (defun sgd (&key lr (momentum 0.0) (nesterov false)
                  clip-norm clip-value weight-decay groups skip-nonfinite ema)
   "p ← p - lr · v, with v ← momentum · v + g; with Nesterov's momentum, p ← p - lr · (g + momentum · v)."
-  (%needs-lr "sgd" lr)
   (optimizer
-    :hyper (list :lr lr)
+    :hyper (list :lr (%rate "sgd" lr))
     :init (fn (p) (if (= momentum 0) (list) (list :v (zeros-like p))))
     :update
     (fn (p g state hyper)
@@ -22,9 +21,8 @@
                    clip-norm clip-value weight-decay groups skip-nonfinite ema)
   "Loshchilov and Hutter 2019: Adam with decoupled weight decay. The means of g and g² start at zero, and are divided
    by 1 - beta^n in step n, which is computed as -expm1(n log beta): 1 - 0.999 alone is wrong by 5e-5 in f32."
-  (%needs-lr "adamw" lr)
   (optimizer
-    :hyper (list :lr lr)
+    :hyper (list :lr (%rate "adamw" lr))
     :init (fn (p) (list :m (zeros-like p) :v (zeros-like p) :n (zeros [])))
     :update
     (fn (p g state hyper)
@@ -43,9 +41,8 @@
 (defun lion (&key lr (beta1 0.9) (beta2 0.99)
                   clip-norm clip-value weight-decay groups skip-nonfinite ema)
   "Chen and others 2023: the sign of a mean of gradients, each weight moving by exactly lr."
-  (%needs-lr "lion" lr)
   (optimizer
-    :hyper (list :lr lr)
+    :hyper (list :lr (%rate "lion" lr))
     :init (fn (p) (list :m (zeros-like p)))
     :update
     (fn (p g state hyper)
@@ -56,5 +53,5 @@
     :clip-norm clip-norm :clip-value clip-value :weight-decay weight-decay
     :groups groups :skip-nonfinite skip-nonfinite :ema ema))
 
-(defun %needs-lr (name lr)
-  (assert (not (nil? lr)) (str "`" name "` needs `:lr`, a number or a schedule")))
+(defun %rate (name lr)
+  (if (nil? lr) (error (str "`" name "` needs `:lr`, a number or a schedule")) lr))

@@ -50,8 +50,9 @@
 (defun piecewise (values boundaries)
   "The first value before the first boundary, the second from there to the second boundary, and so on:
    `(piecewise [1e-3 1e-4] [1000])`."
-  (assert (= (len values) (+ (len boundaries) 1)) "piecewise takes one value more than boundaries")
-  (fn (ctx) (%piece values boundaries ctx)))
+  (if (= (len values) (+ (len boundaries) 1))
+      (fn (ctx) (%piece values boundaries ctx))
+      (error "`piecewise` takes one value more than boundaries")))
 
 (defun %piece (values boundaries ctx)
   (if (= (len boundaries) 0)
@@ -63,5 +64,6 @@
 (defun chain (schedules boundaries)
   "One schedule after the other, changing at the boundaries (steps of the run):
    `(chain [(linear-decay 1e-3 :steps 100) 1e-4] [100])`."
-  (assert (= (len schedules) (+ (len boundaries) 1)) "chain takes one schedule more than boundaries")
-  (fn (ctx) (%piece schedules boundaries ctx)))
+  (if (= (len schedules) (+ (len boundaries) 1))
+      (fn (ctx) (%piece schedules boundaries ctx))
+      (error "`chain` takes one schedule more than boundaries")))

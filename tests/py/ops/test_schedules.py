@@ -29,6 +29,12 @@ def wsd(step):
     return rise * (0.1 + 0.9 * min(max((TOTAL - step) / 10, 0), 1))
 
 
+def functions(x):
+    return (math.exp(x) + math.log1p(x) + math.sqrt(x) + math.tanh(x) + 1 / (1 + math.exp(-x)) + x * x + (x > 0)
+            + math.floor(10 * x) + math.ceil(x) + abs(x - 1) + x ** 1.5 + math.sin(x) + math.tan(x)
+            + math.trunc((x - 0.5) / 0.1) + (x - 0.5) % 0.3 + round(7 * x))
+
+
 #: The schedule, and its value in a step of a run of TOTAL steps.
 CASES = {
     "warmup": ("(warmup 8 1e-3)", lambda s: 1e-3 * min((s + 1) / 8, 1)),
@@ -50,13 +56,10 @@ CASES = {
                  lambda s: (3 - s) % 7 + int((3 - s) / 2) + 2 + 2),
     "logic": ("(fn (ctx) (if (and (>= (get ctx :step) 5) (not (= (get ctx :step) 7))) 1 0))",
               lambda s: float(s >= 5 and s != 7)),
-    "functions": ("(fn (ctx) (let ((x (get ctx :progress))) (+ (exp x) (log1p x) (sqrt x) (tanh x) (sigmoid x) (square x)"
-                  " (sign x) (floor (* 10 x)) (ceil x) (abs (- x 1)) (pow x 1.5) (sin x)"
-                  " (tan x) (quotient (- x 0.5) 0.1) (mod (- x 0.5) 0.3) (round (* 7 x)))))",
-                  lambda s: (lambda x: math.exp(x) + math.log1p(x) + math.sqrt(x) + math.tanh(x) + 1 / (1 + math.exp(-x))
-                             + x * x + (x > 0) + math.floor(10 * x) + math.ceil(x) + abs(x - 1) + x ** 1.5
-                             + math.sin(x) + math.tan(x) + math.trunc((x - 0.5) / 0.1) + (x - 0.5) % 0.3
-                             + round(7 * x))(s / TOTAL)),
+    "functions": ("(fn (ctx) (let ((x (get ctx :progress)))"
+                  " (+ (exp x) (log1p x) (sqrt x) (tanh x) (sigmoid x) (square x) (sign x) (floor (* 10 x)) (ceil x)"
+                  " (abs (- x 1)) (pow x 1.5) (sin x) (tan x) (quotient (- x 0.5) 0.1) (mod (- x 0.5) 0.3)"
+                  " (round (* 7 x)))))", lambda s: functions(s / TOTAL)),
 }
 
 

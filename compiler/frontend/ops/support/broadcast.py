@@ -53,7 +53,7 @@ def broadcast_shapes(call: Call, tensors: Sequence[Tensor], spans: Sequence[Span
     i, j, back = failed
     a, b = tensors[i], tensors[j]
     names = ("left", "right") if len(tensors) == 2 else (f"operand {i + 1}", f"operand {j + 1}")
-    operands = [Operand(name, spans[k], tensors[k].shape, (tensors[k].rank - back,))
+    operands = [Operand(name, spans[k], tensors[k].shape, (tensors[k].rank - back,), tensors[k].span)
                 for name, k in zip(names, (i, j), strict=True)]
     call.fail("E-SHAPE-001", f"`{call.op.name}` of {show_shape(a.shape)} and {show_shape(b.shape)}: "
               f"{int(a.shape[-back])} and {int(b.shape[-back])} do not broadcast",

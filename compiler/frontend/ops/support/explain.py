@@ -11,18 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sexpgpu.compiler.frontend.report import in_prelude
 from sexpgpu.compiler.frontend.values import Origin, origin_of
 from sexpgpu.diagnostics import Label, Span
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One side of a mismatch: its name in the drawing, its place, its shape and the axes (from 0) to mark."""
+    """One side of a mismatch: its name in the drawing, its place, its shape, the axes (from 0) to mark, and where the
+    tensor was made."""
 
     name: str
     span: Span
     shape: Sequence[int]
     marks: Sequence[int] = ()
+    made: Span | None = None
+
+    @property
+    def place(self) -> Span:
+        """The operand in the call; where the call stands in the prelude, the user's expression that made the tensor."""
+        return self.made if self.made is not None and in_prelude(self.span) else self.span
 
 
 def drawing(operands: Sequence[Operand], *, right: bool = True) -> str:
@@ -63,11 +71,14 @@ def place(origin: Origin) -> str:
 
 def labels(operands: Sequence[Operand]) -> list[Label]:
     """Each operand underlined with its shape."""
-    return [Label(o.span, "shape [" + " ".join(str(int(d)) for d in o.shape) + "]") for o in operands]
+    return [Label(o.place, "shape [" + " ".join(str(int(d)) for d in o.shape) + "]") for o in operands]
 
 
 def mismatch(operands: Sequence[Operand], rule: Sequence[str], *, right: bool = True) -> dict:
     """The parts of `Call.fail` for a mismatch: the last operand is the primary place, the others are secondary."""
     marked = labels(operands)
+    notes = [drawing(operands, right=right), *origin_notes(operands), *rule]
+    if in_prelude(operands[-1].span):
+        return {"label": "these shapes do not fit", "secondary": tuple(marked), "notes": notes}
     return {"at": marked[-1].span, "label": marked[-1].text, "secondary": tuple(marked[:-1]),
-            "notes": [drawing(operands, right=right), *origin_notes(operands), *rule]}
+            "notes": notes}

@@ -30,12 +30,17 @@ class Reduced(Tensor):
 
 def give(call: Call, value: ir.Value, dtype: DType, dims: Sequence[int]) -> Tensor:
     """The result of `call`. Sizes without an origin are said to come from this operation."""
-    return Tensor(value, dtype, with_origins(call, dims), call.span)
+    maker = call.maker
+    return Tensor(value, dtype, _with_origins(maker, dims), maker.span or call.span)
 
 
 def with_origins(call: Call, dims: Sequence[int]) -> tuple[Dim, ...]:
-    here = Origin(f"this `{call.op.name}`", call.span)
-    return tuple(d if isinstance(d, Dim) and d.origin else Dim(d, here) for d in dims)
+    """The sizes of a result; those without an origin come from this call."""
+    return _with_origins(call.maker, dims)
+
+
+def _with_origins(maker: Origin, dims: Sequence[int]) -> tuple[Dim, ...]:
+    return tuple(d if isinstance(d, Dim) and d.origin else Dim(d, maker) for d in dims)
 
 
 def is_number(value: object) -> bool:
