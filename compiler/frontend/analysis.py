@@ -30,7 +30,7 @@ MAX_EXPANSIONS = 200
 class Lambda:
     """The code of one function. The body is analysed when it is first needed: only then are all names known."""
 
-    __slots__ = ("_analyzer", "_body", "_data", "_scope", "callee", "defaults", "doc", "name", "params", "scope", "span")
+    __slots__ = ("_analyzer", "_body", "_data", "callee", "defaults", "doc", "name", "params", "scope", "span")
 
     def __init__(self, analyzer: Analyzer, name: str, params: LambdaList, body: Sequence[Datum], span: Span,
                  enclosing: Scope | None) -> None:
@@ -169,7 +169,8 @@ class Analyzer:
         """Report a name that nothing has."""
         module = self.module
         if name in SPECIAL or name in TOP_LEVEL:
-            diagnostic = Diagnostic("E-NAME-001", f"`{name}` is a special form, not a value", Label(span, "not a value"))
+            diagnostic = Diagnostic("E-NAME-001", f"`{name}` is a special form, not a value",
+                                    Label(span, "not a value"))
         else:
             near = did_you_mean(name, sorted(names | module.visible() | set(SPECIAL)))
             fix = Fix(f"did you mean `{near}`?", (Edit(span, near),)) if near else None

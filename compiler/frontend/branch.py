@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.branch_types import Leaf, Mismatch, flatten, host_leaves, rebuild, tensor_leaves
 from sexpgpu.compiler.frontend.ops.support.staged import describe
@@ -68,9 +67,10 @@ def staged_branch(evaluator: Evaluator, condition: Tensor | HostScalar, on_true:
 
 
 def _no_condition(evaluator: Evaluator, place: Span, what: str) -> object:
-    evaluator.reporter.error("E-TYPE-009", f"a condition is a boolean or a scalar tensor of booleans, not {what}", place,
-                             f"this is {what}", fix="compare it, reduce it with `any` or `all`, or select elements with `where`; `(nil? x)` "
-                                   "asks whether there is one")
+    evaluator.reporter.error("E-TYPE-009", f"a condition is a boolean or a scalar tensor of booleans, not {what}",
+                             place, f"this is {what}",
+                             fix="compare it, reduce it with `any` or `all`, or select elements with `where`; "
+                                 "`(nil? x)` asks whether there is one")
     return POISON
 
 

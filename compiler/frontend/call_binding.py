@@ -77,7 +77,8 @@ class _Binder:
                 self._place(at, extra)
                 at += 1
             elif at + 1 == len(words):
-                self._fail("E-ARITY-004", f"`:{word}` has no value after it", self.shape.spans[at], "a value is missing")
+                self._fail("E-ARITY-004", f"`:{word}` has no value after it", self.shape.spans[at],
+                           "a value is missing")
                 at += 1
             else:
                 if kind == "unknown":

@@ -95,7 +95,8 @@ class Contract:
                 return POISON
             if wanted.kind and not any(Definition(wanted.name, value, span).accepts(n) for n in wanted.kind):
                 params = value.code.params if isinstance(value, Closure) else value.signature
-                self._wrong(wanted, span, f"`({wanted.name} {params})`" if str(params) else "a function of no arguments")
+                found = f"`({wanted.name} {params})`" if str(params) else "a function of no arguments"
+                self._wrong(wanted, span, found)
                 return POISON
             return value
         if not isinstance(value, wanted.kind):
@@ -114,8 +115,9 @@ class Contract:
         near = self._misspelt(wanted.name)
         table = self._evaluator.user.table
         secondary = [Label(table[near].span, f"`{near}` is defined here")] if near else []
-        fix = Fix(f"did you mean `{wanted.name}` by `{near}`?", (Edit(table[near].span, wanted.name),)) if near else Fix(
-            f"define `{wanted.name}`: {wanted.what}")
+        fix = Fix(f"define `{wanted.name}`: {wanted.what}")
+        if near:
+            fix = Fix(f"did you mean `{wanted.name}` by `{near}`?", (Edit(table[near].span, wanted.name),))
         self._evaluator.reporter.add(Diagnostic(
             "E-CONTRACT-001", f"the experiment does not define `{wanted.name}`",
             Label(self.top, f"`{wanted.name}` is missing"), tuple(secondary), fix=fix))

@@ -1,4 +1,4 @@
-"""Room for the calls of a program: the evaluator recurs on them, a dozen of Python's calls for one of the language's."""
+"""Room for the calls of a program: the evaluator recurs on them, with a dozen of Python's calls for each."""
 
 from __future__ import annotations
 

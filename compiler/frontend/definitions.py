@@ -27,10 +27,11 @@ def defined_name(form: Form) -> str | Diagnostic:
     items = form.items
     if len(items) < 2 or not (isinstance(items[1], Atom) and isinstance(items[1].value, Symbol)):
         at = items[1].span if len(items) > 1 else form.span
-        return Diagnostic("E-ARITY-006", f"`{word}` needs a name", Label(at, "a name must stand here"), fix=shape)
+        return Diagnostic("E-ARITY-006", f"`{word}` needs a name", Label(at, "no name here"), fix=shape)
     name = items[1].value.name
     if name in SPECIAL or name in TOP_LEVEL or name == "training?" or name.startswith("&"):
-        return Diagnostic("E-NAME-005", f"`{name}` is a form of the language", Label(items[1].span, "cannot be defined"))
+        return Diagnostic("E-NAME-005", f"`{name}` is a form of the language",
+                          Label(items[1].span, "cannot be defined"))
     if word == "defvar" and len(items) != 3 and not (
             len(items) == 4 and isinstance(items[3], Atom) and isinstance(items[3].value, str)):
         what = "no value" if len(items) == 2 else "more than one value"

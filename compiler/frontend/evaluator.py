@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from iree.compiler import ir
-
 import sexpgpu.compiler.frontend.special_forms  # noqa: F401  (fills the table of special forms)
+from iree.compiler import ir
 from sexpgpu.compiler.frontend.analysis import Analyzer, Lambda
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.call_binding import Callee, CallShape, Slot, bind
@@ -101,7 +100,8 @@ class Evaluator:
         if found.state is State.BELOW and found.module.is_prelude:
             return self.define(found)
         below = found.state is State.BELOW
-        self.reporter.error("E-NAME-002", f"`{found.name}` is used before it has a value", span, "its value is not known",
+        self.reporter.error("E-NAME-002", f"`{found.name}` is used before it has a value", span,
+                            "its value is not known",
                             secondary=[Label(found.span, "defined below" if below else "defined by itself")],
                             fix="a `defvar` uses what stands above it: move it down" if below else None)
         return POISON
@@ -195,7 +195,8 @@ class Evaluator:
         # The chain of a thousand calls says nothing that its two ends do not.
         kept = calls[:4] + calls[-4:]
         whole, calls[:] = calls[:], kept
-        self.reporter.error("E-VALUE-004", f"calls are nested deeper than {MAX_CALLS}", span, f"this call of `{code.name}`",
+        self.reporter.error("E-VALUE-004", f"calls are nested deeper than {MAX_CALLS}", span,
+                            f"this call of `{code.name}`",
                             secondary=[Label(code.span, f"`{code.name}` is defined here")],
                             fix="a recursion needs a case that ends it; `for` and `reduce` go through long lists")
         calls[:] = whole

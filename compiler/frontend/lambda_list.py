@@ -119,7 +119,7 @@ def read_lambda_list(datum: Datum, report: Callable[[str, str, Span, str], None]
         name = _name(item)
         if name is not None and name.startswith("&"):
             if name[1:] not in ("optional", "key", "rest"):
-                bad(item, f"`{name}` is no part of a parameter list", "must be `&optional`, `&key` or `&rest`")
+                bad(item, f"`{name}` is no part of a parameter list", "neither `&optional`, `&key` nor `&rest`")
             elif groups[name[1:]] or name[1:] == section or section == "rest":
                 bad(item, f"`{name}` stands twice or too late in a parameter list", "misplaced")
             elif {name[1:], section} == {"optional", "key"}:

@@ -13,7 +13,7 @@ from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.staging_ctx import ctx_keys
 from sexpgpu.compiler.frontend.trace import Schedule, Trace, Variable
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 def draft(path: Path, files: Sequence[Path], loader: Loader, training: Trace, schedules: Sequence[Schedule],

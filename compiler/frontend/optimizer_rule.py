@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract_values import Optimizer
 from sexpgpu.compiler.frontend.data import Keyword
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Template:
-    """A traced update: `block` takes the values that `UpdateRule.apply` is given; `results` is None where it is wrong."""
+    """A traced update: `block` takes the values that `UpdateRule.apply` is given; `results` is None where it is
+    wrong."""
 
     block: ir.Block
     results: list[ir.Value] | None
@@ -116,8 +116,8 @@ class UpdateRule:
             return None
         found = dict(plist_items(value)) if is_plist(value) else {}
         if set(found) != {"param", "state"} and not (set(found) == {"param"} and not state):
-            return self._wrong(f"`:update` of the optimizer gives {describe(value)}, not a plist of `:param` and `:state`",
-                               "end it with `(list :param … :state …)`")
+            return self._wrong(f"`:update` of the optimizer gives {describe(value)}, not a plist of `:param` and "
+                               "`:state`", "end it with `(list :param … :state …)`")
         after = found.get("state") or ()
         if not is_plist(after) or {k for k, _ in plist_items(after)} != {k for k, _, _ in state}:
             wanted = ", ".join(f"`:{k}`" for k, _, _ in state) or "nothing"

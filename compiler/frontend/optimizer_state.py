@@ -15,7 +15,6 @@ from sexpgpu.runtime.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from iree.compiler import ir
-
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
 #: The state of one parameter: its tensors by key, in the order of `:init`'s plist.

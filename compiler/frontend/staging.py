@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.frontend.trace import Trace
 from sexpgpu.diagnostics import Span
 

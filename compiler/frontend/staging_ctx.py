@@ -1,7 +1,7 @@
 """Schedules and the curriculum: functions of `ctx` over 64-bit scalars, which run on the host.
 
-Each becomes `@"ctx.<name>"`, whose arguments are the keys of `ctx` in the manifest's order. A schedule gives an f64, the
-curriculum an index into the stages.
+Each becomes `@"ctx.<name>"`, whose arguments are the keys of `ctx` in the manifest's order. A schedule gives an f64,
+the curriculum an index into the stages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.frontend.branch_types import choice_index
 from sexpgpu.compiler.frontend.contract import Definition
 from sexpgpu.compiler.frontend.evaluator import Abandoned
@@ -90,8 +89,8 @@ class CtxFunctions:
                            fix=f"it picks one of {one_of('', self._stages)}" if self._stages else None)
         unknown = [name for name in names if name not in self._stages]
         if unknown and self._stages:
-            reporter.error("E-CONTRACT-015", f"`curriculum` picks the stage `{unknown[0]}`, which the loader does not have",
-                           span, f"may give `{unknown[0]}`", secondary=_place(value),
+            reporter.error("E-CONTRACT-015", f"`curriculum` picks the stage `{unknown[0]}`, which the loader does not "
+                           "have", span, f"may give `{unknown[0]}`", secondary=_place(value),
                            fix=f"the loader has the stages {one_of(unknown[0], self._stages)}")
         if not names or unknown:
             return host.constant(0, span).value

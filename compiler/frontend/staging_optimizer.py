@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract_values import Optimizer
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, convert

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract import Contract, Definition
 from sexpgpu.compiler.frontend.contract_values import Batch, Evaluation, Loader
@@ -143,7 +142,7 @@ class Steps:
         if not is_plist(prepared):
             reporter.error("E-CONTRACT-004", f"`{name}` gives {describe(prepared)}, not a plist", prepare.span,
                            f"gives {describe(prepared)}", fix=advice,
-                           secondary=[Label(prepared.span, "this is its value")] if isinstance(prepared, Tensor) else [])
+                           secondary=_place_of(prepared))
             return POISON, POISON, ()
         found = dict(plist_items(prepared))
         values: list[object] = []
@@ -197,7 +196,9 @@ class Steps:
             fix = "reduce it: `(mean …)`" if loss.shape else "cast it: `(cast … :f32)`"
         self._evaluator.reporter.error(
             "E-CONTRACT-014", f"`{name}` gives {describe(loss)}, not an f32 scalar", judge.span,
-            f"gives {describe(loss)}", fix=fix,
-            secondary=[Label(loss.span, "this is its value")] if isinstance(loss, Tensor) else [])
+            f"gives {describe(loss)}", fix=fix, secondary=_place_of(loss))
         return None
 
+
+def _place_of(value: object) -> list[Label]:
+    return [Label(value.span, "this is its value")] if isinstance(value, Tensor) else []

@@ -18,7 +18,6 @@ from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
     from iree.compiler import ir
-
     from sexpgpu.compiler.frontend.analysis import Lambda
 
 

@@ -137,7 +137,8 @@ def field(call: BuiltinCall, subject: object, name: object, column: object, dtyp
                   fix="`(field batch :name)` reads a field, `(field :name …)` declares one")
     if call.given("name"):
         if isinstance(name, Keyword):
-            call.fail("E-ARITY-004", f"`{name}` has no value after it", at=call.where("name"), label="a value is missing")
+            call.fail("E-ARITY-004", f"`{name}` has no value after it", at=call.where("name"),
+                      label="a value is missing")
         call.fail("E-ARITY-001", "`field` takes one name, and keywords with their values", at=call.where("name"),
                   label="one too many")
     word = subject.name if isinstance(subject, Keyword) else subject
@@ -171,7 +172,8 @@ def _shape(call: BuiltinCall, name: str, shape: object) -> tuple[Dim, ...] | Non
                         fix="shapes are static: every size is a number known at compile time")
             return None
         origin = origin_of(size)
-        dims.append(Dim(size, Origin(f"the field `:{name}`'s `:shape`", origin.span if origin else call.where("shape"))))
+        place = origin.span if origin else call.where("shape")
+        dims.append(Dim(size, Origin(f"the field `:{name}`'s `:shape`", place)))
     return tuple(dims)
 
 
@@ -183,8 +185,8 @@ def _read(call: BuiltinCall, batch: Batch, name: object) -> object:
                   fix="write `(field batch :name)`")
     extra = next((p for p in ("from", "dtype", "shape") if call.given(p)), None)
     if extra:
-        call.fail("E-ARITY-003", f"reading a field takes no `:{extra}`", at=call.keyword(extra), label="unknown keyword",
-                  fix="the loader declares the field's dtype and shape")
+        call.fail("E-ARITY-003", f"reading a field takes no `:{extra}`", at=call.keyword(extra),
+                  label="unknown keyword", fix="the loader declares the field's dtype and shape")
     if not isinstance(name, (Keyword, str)):
         call.fail("E-TYPE-013", f"the name of a field is a keyword, not {describe(name)}", at=call.where("name"),
                   label=f"this is {describe(name)}")

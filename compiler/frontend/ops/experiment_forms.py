@@ -55,7 +55,8 @@ def evaluation(call: BuiltinCall, name: object, loader: object, every: object, b
                     secondary=[Label(loader.span, "the loader")],
                     fix="nothing moves between stages in an evaluation: give it a loader with `:sources`")
     elif loader is not None and batches is None and loader.infinite:
-        call.report("E-CONTRACT-012", f"the evaluation `{word}` never ends", label="no `:batches`, and an infinite loader",
+        call.report("E-CONTRACT-012", f"the evaluation `{word}` never ends",
+                    label="no `:batches`, and an infinite loader",
                     secondary=[Label(loader.span, "`:infinite true`")],
                     fix="say how many `:batches` it reads, or give it a finite loader")
     return Evaluation(word, loader, numbers[0], numbers[1], at_start is True, at_end is not False, call.span)
@@ -67,15 +68,16 @@ def _positive(call: BuiltinCall, parameter: str, value: object, zero: bool = Fal
         return None
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0 or (value == 0 and not zero):
-        call.fail("E-CONTRACT-022", f"`:{parameter}` is a {'number from 0 upwards' if zero else 'positive number'}, not "
-                  f"{describe(value)}", at=call.where(parameter), label=f"this is {describe(value)}")
+        wanted = "number from 0 upwards" if zero else "positive number"
+        call.fail("E-CONTRACT-022", f"`:{parameter}` is a {wanted}, not {describe(value)}",
+                  at=call.where(parameter), label=f"this is {describe(value)}")
     return float(value)
 
 
-@op("optimizer", "&key hyper init update clip-norm clip-value weight-decay groups skip-nonfinite ema", group=EXPERIMENT,
-    grad=NO_GRAD, by_name=False,
-    doc="An update rule: `:init` gives a parameter's state, `:update` (of parameter, gradient, state, hyper) a plist of "
-        "`:param` and `:state`; `:hyper` holds numbers and functions of `ctx`.")
+@op("optimizer", "&key hyper init update clip-norm clip-value weight-decay groups skip-nonfinite ema",
+    group=EXPERIMENT, grad=NO_GRAD, by_name=False,
+    doc="An update rule: `:init` gives a parameter's state, `:update` (of parameter, gradient, state, hyper) a plist "
+        "of `:param` and `:state`; `:hyper` holds numbers and functions of `ctx`.")
 def optimizer(call: BuiltinCall, hyper: object, init: object, update: object, clip_norm: object, clip_value: object,
               weight_decay: object, groups: object, skip_nonfinite: object, ema: object) -> Optimizer:
     hyper = () if hyper is None else hyper

@@ -9,7 +9,15 @@ from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import (
-    POISON, Closure, Ctx, Dim, HostScalar, Tensor, is_plist, is_true, plist_items,
+    POISON,
+    Closure,
+    Ctx,
+    Dim,
+    HostScalar,
+    Tensor,
+    is_plist,
+    is_true,
+    plist_items,
 )
 from sexpgpu.diagnostics import Edit, Fix, did_you_mean, one_of
 
@@ -54,7 +62,8 @@ def truth(call: Call, value: object, function: object) -> bool:
 
 
 def _list(name: str) -> None:
-    @op(name, "&rest items", group=LISTS, doc="A list of its arguments.", grad=COMPILE_TIME, by_name=False, poison="inside")
+    @op(name, "&rest items", group=LISTS, doc="A list of its arguments.", grad=COMPILE_TIME, by_name=False,
+        poison="inside")
     def make(_call: Call, items: tuple) -> tuple:
         return items
 
@@ -106,7 +115,8 @@ def length(call: Call, items: object) -> int:
     return len(a_list(call, "items", items))
 
 
-@op("concat-lists", "&rest lists", group=LISTS, doc="One list of the elements of all.", grad=COMPILE_TIME, poison="inside")
+@op("concat-lists", "&rest lists", group=LISTS, doc="One list of the elements of all.", grad=COMPILE_TIME,
+    poison="inside")
 def concat_lists(call: Call, lists: tuple) -> tuple:
     return tuple([item for i, part in enumerate(lists) for item in a_list(call, "lists", part, i)])
 

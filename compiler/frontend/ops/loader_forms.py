@@ -13,8 +13,8 @@ from sexpgpu.diagnostics import Label
 
 @op("loader", "&key sources stages fields batch-size shuffle infinite", group=DATA, grad=NO_GRAD, by_name=False,
     poison="any", keyword_code=UNKNOWN,
-    doc="Where records come from: `:sources` (with `:shuffle`, `:infinite`) or `:stages`, the `:fields` of a record and "
-        "the `:batch-size`.")
+    doc="Where records come from: `:sources` (with `:shuffle`, `:infinite`) or `:stages`, the `:fields` of a record "
+        "and the `:batch-size`.")
 def loader(call: BuiltinCall, sources: object, stages: object, fields: object, batch_size: object, shuffle: object,
            infinite: object) -> Loader:
     found_fields, fields_known = _fields(call, fields)
@@ -54,8 +54,8 @@ def _fields(call: BuiltinCall, fields: object) -> tuple[tuple[Field, ...], bool]
         known = known and item.dtype is not None and item.shape is not None
         if item.name in found:
             known = False
-            call.report("E-CONTRACT-007", f"the field `:{item.name}` stands twice", at=item.span, label="the second one",
-                        secondary=[Label(found[item.name].span, "the first one")])
+            call.report("E-CONTRACT-007", f"the field `:{item.name}` stands twice", at=item.span,
+                        label="the second one", secondary=[Label(found[item.name].span, "the first one")])
         else:
             found[item.name] = item
     return tuple(found.values()), known
@@ -112,8 +112,8 @@ def _sources(call: BuiltinCall, sources: object) -> tuple[Source, ...]:
     if not isinstance(sources, tuple) or not sources:
         if sources is not POISON:
             what = "empty" if sources in ((), None) else f"{describe(sources)}, not a vector"
-            call.report("E-CONTRACT-006", f"`:sources` is {what}", at=call.where("sources"), label="nothing to read from",
-                        fix="write `:sources [(files [\"data/train.parquet\"])]`")
+            call.report("E-CONTRACT-006", f"`:sources` is {what}", at=call.where("sources"),
+                        label="nothing to read from", fix="write `:sources [(files [\"data/train.parquet\"])]`")
         return ()
     wrong = [item for item in sources if not isinstance(item, Source)]
     for item in wrong:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.data import Keyword

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.ops.registry import op
@@ -28,7 +27,7 @@ def must_stand_in(call: BuiltinCall, *phases: Phase) -> None:
 def must_not_branch(call: BuiltinCall) -> None:
     if call.evaluator.trace.branches:
         call.fail("E-CONTRACT-020", f"`{call.op.name}` stands in a branch that is staged", label="inside a branch",
-                  notes=["the condition is known at run time only, and this must happen at every step or at none"])
+                  notes=["the condition is known at run time only, and this would happen in some steps only"])
 
 
 def _name(call: BuiltinCall, name: object) -> str:
@@ -156,6 +155,7 @@ def update_buffer(call: BuiltinCall, name: object, value: object) -> None:
     if value.dtype is not variable.dtype:
         call.fail("E-TYPE-004", f"the buffer `{full}` is {variable.dtype}, and its new value {value.dtype}",
                   at=call.where("value"), label=f"this is {value.dtype}",
-                  secondary=[Label(variable.span, f"{variable.dtype} here")], fix=f"cast it: `(cast … :{variable.dtype})`")
+                  secondary=[Label(variable.span, f"{variable.dtype} here")],
+                  fix=f"cast it: `(cast … :{variable.dtype})`")
     if trace.training:
         hlo.marker("update_buffer", [value.value], [], {"name": ir.StringAttr.get(full)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.frontend.deep_stack import with_deep_stack
 from sexpgpu.compiler.frontend.evaluator import Evaluator
 from sexpgpu.compiler.frontend.experiment import StagedModule, check
@@ -13,6 +12,7 @@ from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.sources import Files
 from sexpgpu.compiler.frontend.toplevel import load
 from sexpgpu.diagnostics import Diagnostic, SourceMap
+from sexpgpu.diagnostics.house_style import check_message
 
 #: The parts of a small regression, each of which a test may replace.
 PARTS = {
@@ -42,7 +42,14 @@ def check_text(text: str, folder: Path, overrides: dict[str, str] | None = None
                ) -> tuple[StagedModule | None, list[Diagnostic]]:
     path = folder / "experiment.sexp"
     path.write_text(text, encoding="utf-8")
-    return check(path, overrides=overrides or {}, sources=SourceMap())
+    staged, found = check(path, overrides=overrides or {}, sources=SourceMap())
+    _in_house_style(found)
+    return staged, found
+
+
+def _in_house_style(found: list[Diagnostic]) -> None:
+    for diagnostic in found:
+        assert check_message(diagnostic) == []
 
 
 def codes(text: str, folder: Path, **options: dict[str, str]) -> list[str]:
@@ -66,5 +73,6 @@ def _evaluate(path: Path) -> tuple[object, list[Diagnostic]]:
     with evaluator.staging.context, ir.Location.unknown(), evaluator.staging.scratch():
         load(evaluator, files.forms)
         reporter.release()
+        _in_house_style(reporter.found)
         found = evaluator.user.table.get("result")
         return (found.value if found else None), reporter.found

@@ -1,7 +1,6 @@
 """Arguments to parameters, from the text of a call alone."""
 
 import pytest
-
 from sexpgpu.compiler.frontend.call_binding import Callee, CallShape, bind
 from sexpgpu.compiler.frontend.lambda_list import parse_signature
 from sexpgpu.diagnostics import Span

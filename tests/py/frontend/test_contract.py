@@ -92,9 +92,11 @@ def test_loader(found, code, parts):
     assert set(found(loader(**parts))) == {code}
 
 
-@pytest.mark.parametrize("name", ["parquet", "jsonl.gz", "msgpack.zstf", "jsonl", "jsonl.zst", "msgpack", "msgpack.zst"])
+@pytest.mark.parametrize("name", ["parquet", "jsonl.gz", "msgpack.zstf", "jsonl", "jsonl.zst", "msgpack",
+                                  "msgpack.zst"])
 def test_encodings(checked, name):
-    staged, diagnostics = checked(loader(sources=f':sources [(files ["s3://b/a.{name}"]) (files ["x"] :encoding :{name})]'))
+    sources = f':sources [(files ["s3://b/a.{name}"]) (files ["x"] :encoding :{name})]'
+    staged, diagnostics = checked(loader(sources=sources))
     assert diagnostics == []
     sources = staged.manifest["loader"]["stages"][0]["sources"]
     assert [s["encoding"] for s in sources] == [name, name]
@@ -115,7 +117,8 @@ def test_a_loader_shows_all_its_mistakes_and_the_models(tmp_path):
 
 
 PREPARE = [
-    ("(field batch :x)", "E-CONTRACT-004"), ("nil", "E-CONTRACT-004"), ("(list :inputs (field batch :x))", "E-CONTRACT-004"),
+    ("(field batch :x)", "E-CONTRACT-004"), ("nil", "E-CONTRACT-004"),
+    ("(list :inputs (field batch :x))", "E-CONTRACT-004"),
     ("(list :inputs 3 :targets (field batch :y))", "E-CONTRACT-004"),
     ("(list :inputs [] :targets (field batch :y))", "E-CONTRACT-004"),
     ("(list :inputs (field batch :z) :targets (field batch :y))", "E-CONTRACT-005"),
@@ -132,7 +135,8 @@ PREPARE = [
     ("(metric :m 1.0) (metric :m 1.0) (list :inputs (field batch :x) :targets (field batch :y))", "E-CONTRACT-017"),
     ("(metric :m (field batch :y)) (list :inputs (field batch :x) :targets (field batch :y))", "E-CONTRACT-017"),
     ("(metric :m 1.0 :reduce :median) (list :inputs (field batch :x) :targets (field batch :y))", "E-CONTRACT-017"),
-    ("(metric :m 1.0 :reduce :sum :weight 1) (list :inputs (field batch :x) :targets (field batch :y))", "E-CONTRACT-017"),
+    ("(metric :m 1.0 :reduce :sum :weight 1) (list :inputs (field batch :x) :targets (field batch :y))",
+     "E-CONTRACT-017"),
     ("(metric :m 1.0 :reduc :sum) (list :inputs (field batch :x) :targets (field batch :y))", "E-ARITY-003"),
     ('(param "w" [3]) (list :inputs (field batch :x) :targets (field batch :y))', "E-CONTRACT-020"),
     ("(if (> (sum (field batch :y)) 0.0) (metric :m 1.0)) (list :inputs (field batch :x) :targets (field batch :y))",
@@ -180,7 +184,8 @@ def test_a_loss_that_is_no_scalar(tmp_path):
 def test_a_loss_that_reaches_no_parameter(found):
     assert found(experiment(objective="(defun objective (o t) (mean t))")) == ["E-GRAD-002"]
     assert found(experiment(objective="(defun objective (o t) (mean (stop-gradient o)))")) == ["E-GRAD-002"]
-    assert found(experiment(model='(defun model (x) (sum (* x (param "w" [3] :trainable false)) :axis 1))')) == ["E-GRAD-002"]
+    frozen = '(defun model (x) (sum (* x (param "w" [3] :trainable false)) :axis 1))'
+    assert found(experiment(model=frozen)) == ["E-GRAD-002"]
 
 
 FINITE = '(defvar val-loader (loader :sources [(files ["v.parquet"])] :fields [(field :x :shape [3]) (field :y)] ' \
@@ -238,7 +243,8 @@ def test_state_of_an_evaluation_alone(found):
 
 
 RUNS = [
-    ("(run :steps 10 :out \"runs\")", []), ("(run :stps 10)", ["E-RUN-001"]), ("(run :n 10)", []), ("(run 3)", ["E-ARITY-001"]),
+    ("(run :steps 10 :out \"runs\")", []), ("(run :stps 10)", ["E-RUN-001"]), ("(run :n 10)", []),
+    ("(run 3)", ["E-ARITY-001"]),
     ("(run :steps)", ["E-ARITY-004"]), ("(run :steps 1 :steps 2)", ["E-ARITY-005"]),
 ]
 

@@ -54,7 +54,7 @@ def _block(block, values):
             results = [_COMPARE[predicate if name == "cmpi" else _FLOATS[predicate]](*operands)]
         elif name == "sitofp":
             results = [float(operands[0])]
-        elif name == "extui":
+        elif name in ("extui", "optimization_barrier"):
             results = [int(operands[0])]
         else:
             results = [_BINARY[name](*operands)]
@@ -110,7 +110,8 @@ def test_curriculum(tmp_path, curriculum, ctx, expected):
     ({"rate": "(get ctx :stpe)"}, "E-CONTRACT-016"), ({"rate": "(get ctx :tokens)"}, "E-CONTRACT-016"),
     ({"rate": '"high"'}, "E-CONTRACT-023"), ({"rate": "nil"}, "E-CONTRACT-023"),
     ({"rate": "(> (get ctx :step) 1)"}, "E-CONTRACT-023"),
-    ({"rate": '(if (> (get ctx :step) 1) 1.0 "a")'}, "E-TYPE-014"), ({"rate": "(if (get ctx :step) 1 2)"}, "E-TYPE-009"),
+    ({"rate": '(if (> (get ctx :step) 1) 1.0 "a")'}, "E-TYPE-014"),
+    ({"rate": "(if (get ctx :step) 1 2)"}, "E-TYPE-009"),
     ({"rate": "(first [])"}, "E-VALUE-001"),
     ({"curriculum": '"medium"'}, "E-CONTRACT-015"), ({"curriculum": "3"}, "E-CONTRACT-023"),
     ({"curriculum": '(if (> (get ctx :step) 3) "easy" "hrd")'}, "E-CONTRACT-015"),

@@ -2,7 +2,6 @@
 
 import pytest
 from frontend_support import check_text, evaluate, experiment
-
 from sexpgpu.compiler.frontend.data import Keyword
 
 

@@ -7,7 +7,6 @@ import pytest
 from frontend_support import PARTS, experiment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from sexpgpu.compiler.frontend.experiment import check
 from sexpgpu.compiler.frontend.ops import OPS
 from sexpgpu.compiler.frontend.special import SPECIAL
@@ -46,13 +45,14 @@ TEMPLATES = (
     lambda e: experiment(model=f"(defun model (x) {e})"),
     lambda e: experiment(model=f'(defun model (x) (sum (* x (param "w" [3]) {e}) :axis 1))'),
     lambda e: experiment(prepare=f"(defun prepare (batch) {e})"),
-    lambda e: experiment(prepare=f"(defun prepare (batch) {e} (list :inputs (field batch :x) :targets (field batch :y)))"),
+    lambda e: experiment(prepare=f"(defun prepare (batch) {e} (list :inputs (field batch :x) "
+                                 ":targets (field batch :y)))"),
     lambda e: experiment(objective=f"(defun objective (x y) {e})"),
     lambda e: experiment(extra=e),
     lambda e: experiment(extra=f"(defvar f {e}) (defun g (x) {e}) (defmacro m (x) {e}) (m {e})"),
     lambda e: experiment(optimizer=f"(defvar optimizer {e})"),
-    lambda e: experiment(optimizer=f"(defvar optimizer (optimizer :hyper (list :lr (fn (ctx) {e})) :update (fn (x g y f) "
-                                   f"(list :param x :state y))))"),
+    lambda e: experiment(optimizer=f"(defvar optimizer (optimizer :hyper (list :lr (fn (ctx) {e})) "
+                                   ":update (fn (x g y f) (list :param x :state y))))"),
     lambda e: experiment(optimizer=f"(defvar optimizer (optimizer :init (fn (x) {e}) :update (fn (x g y f) {e})))"),
     lambda e: experiment(train_loader=f"(defvar train-loader {e})"),
     lambda e: experiment(extra=f"(defun curriculum (ctx) {e}) (defvar evaluations [{e}]) (defvar run {e})"),

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-
 from sexpgpu.compiler.frontend.data import Keyword
 
 VALUES = [
@@ -37,13 +36,15 @@ def test_value(value, text, expected):
 WRONG = [
     ("(first [])", "E-VALUE-001"), ("(nth [1] 1)", "E-VALUE-001"), ("(nth 0 [1])", "E-TYPE-013"),
     ("(first 3)", "E-TYPE-013"), ("(len 3)", "E-TYPE-013"), ("(nth [1] 0.5)", "E-TYPE-006"),
-    ("(get (list :a 1) :b)", "E-VALUE-006"), ("(get [1 2] :a)", "E-TYPE-013"), ("(get (list :a 1) \"a\")", "E-TYPE-013"),
+    ("(get (list :a 1) :b)", "E-VALUE-006"), ("(get [1 2] :a)", "E-TYPE-013"),
+    ("(get (list :a 1) \"a\")", "E-TYPE-013"),
     ("(merge [1])", "E-TYPE-013"), ("(assoc nil 1 2)", "E-TYPE-013"),
     ("(range 1.5)", "E-TYPE-006"), ("(range 0 5 0)", "E-VALUE-001"), ("(range 100000000)", "E-VALUE-005"),
     ("(reduce + [])", "E-VALUE-001"), ("(map 3 [1])", "E-TYPE-015"), ("(filter (fn () 1) [1])", "E-ARITY-001"),
     ("(format 3)", "E-TYPE-013"), ("(format \"~a\")", "E-ARITY-002"), ("(format \"x\" 1)", "E-ARITY-001"),
     ("(format \"~q\" 1)", "E-TYPE-013"), ("(format \"~d\" 1.5)", "E-TYPE-013"),
-    ("(assert (= 1 2))", "E-VALUE-002"), ("(assert false \"no\")", "E-VALUE-002"), ("(error \"broken\")", "E-VALUE-003"),
+    ("(assert (= 1 2))", "E-VALUE-002"), ("(assert false \"no\")", "E-VALUE-002"),
+    ("(error \"broken\")", "E-VALUE-003"),
     ("(error \"broken: ~a\" 3)", "E-VALUE-003"),
     ("(first [1] [2])", "E-ARITY-001"), ("(first)", "E-ARITY-002"), ("(range 3 :stop 4)", "E-ARITY-003"),
     ("(range :start)", "E-ARITY-004"), ("(range 1 :start 2)", "E-ARITY-005"),

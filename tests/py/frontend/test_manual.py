@@ -10,7 +10,8 @@ MANUAL = Path(__file__).parents[3] / "docs" / "language.md"
 PROGRAMS = re.findall(r"```lisp\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
 
 STAGES = """(defvar train-loader
-  (loader :stages [(stage :name "easy" :sources [(files ["a.parquet"])]) (stage :name "hard" :sources [(files ["b.parquet"])])]
+  (loader :stages [(stage :name "easy" :sources [(files ["a.parquet"])])
+                   (stage :name "hard" :sources [(files ["b.parquet"])])]
           :fields [(field :x :shape [3]) (field :y)] :batch-size 4))"""
 COUNTED = "(defun prepare (batch) (counter :samples 4) (list :inputs (field batch :x) :targets (field batch :y)))"
 

@@ -5,7 +5,6 @@ import json
 import pytest
 from frontend_support import check_text, experiment
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 
 MARKED = """
@@ -29,7 +28,8 @@ OBJECTIVE = """
   (* (mean (square (- o t))) (schedule :beta (fn (ctx) (get ctx :progress)))))
 """
 EVALUATION = """
-(defvar val (loader :sources [(files ["v.parquet"])] :fields [(field :x :shape [3]) (field :y) (field :n)] :batch-size 5))
+(defvar val (loader :sources [(files ["v.parquet"])] :fields [(field :x :shape [3]) (field :y) (field :n)]
+                    :batch-size 5))
 (defvar evaluations [(evaluation :name "val" :loader val)])
 (defun curriculum (ctx) "main")
 (defvar run (run :steps 10 :sinks [:jsonl]))
@@ -145,7 +145,8 @@ def test_an_optimizer_is_checked(found):
         update = parts.get("update", "(fn (p g s h) (list :param p :state s))")
         more = parts.get("more", "")
         hyper = parts.get("hyper", "(list :lr 0.1)")
-        return experiment(optimizer=f"(defvar optimizer (optimizer :hyper {hyper} :init {init} :update {update} {more}))")
+        return experiment(optimizer=f"(defvar optimizer (optimizer :hyper {hyper} :init {init} :update {update} "
+                                    f"{more}))")
 
     assert found(text()) == []
     for wrong in ({"init": "(fn (p) 3)"}, {"init": "(fn (p) (list :v :k))"}, {"update": "(fn (p g s h) p)"},
@@ -207,7 +208,8 @@ def test_wrong_branches(found, expression, code):
 
 
 def test_initialisers(checked):
-    inits = ("zeros", "ones", "0.5", "3", "(fn (shape) (full shape 2.0))", "(normal 0.02)", "(constant 1.0)", "xavier-normal")
+    inits = ("zeros", "ones", "0.5", "3", "(fn (shape) (full shape 2.0))", "(normal 0.02)", "(constant 1.0)",
+             "xavier-normal")
     terms = " ".join(f'(param "p{i}" [3 3] :init {init})' for i, init in enumerate(inits))
     staged, diagnostics = checked(experiment(model=f"(defun model (x) (sum (matmul x (+ {terms})) :axis 1))"))
     assert diagnostics == []
