@@ -21,7 +21,7 @@ from iree.compiler import ir
 if TYPE_CHECKING:
     import numpy as np
 
-# The wheel has no Python module for these dialects, and the bindings would search the import path for one each time they
+# The wheel has no Python module for these dialects; the bindings would search the import path for one each time they
 # hand out an operation (0.1 ms each, most of the time of a pass). An empty module ends the search.
 for _dialect in ("stablehlo", "chlo", "util"):
     sys.modules.setdefault(f"iree.compiler.dialects.{_dialect}", ModuleType(f"iree.compiler.dialects.{_dialect}"))
@@ -211,7 +211,8 @@ def reduce_precision(x: ir.Value, exponent_bits: int, mantissa_bits: int) -> ir.
     """Rounded to fewer bits, in the same element type."""
     i32 = ir.IntegerType.get_signless(32)
     return make("stablehlo.reduce_precision", [x.type], [x], {
-        "exponent_bits": ir.IntegerAttr.get(i32, exponent_bits), "mantissa_bits": ir.IntegerAttr.get(i32, mantissa_bits),
+        "exponent_bits": ir.IntegerAttr.get(i32, exponent_bits),
+        "mantissa_bits": ir.IntegerAttr.get(i32, mantissa_bits),
     }).result
 
 

@@ -1,11 +1,11 @@
 """Export `microbatch`: gradients of one microbatch, added to the accumulator.
 
-The accumulator is one tensor a trainable parameter, of its shape and dtype, so that `update` compiles to the same
-kernels as `step`: slices of one flat buffer would carry their offsets into the kernels and make each a kernel of its
-own. It exists from the first `microbatch` on: a flag on the host, `accumulator.filled`, says whether the next
-microbatch adds or sets, so nothing is cleared, and a run of fused steps never allocates it. Exports `accumulator_get`
-and `accumulator_set` let ranks sum it: there it is one flat vector, every gradient in the optimizer's order, in f32
-(f64 when a parameter is f64).
+The accumulator is one tensor a trainable parameter, of its shape and dtype (f32 for a narrower one), so that `update`
+compiles to the same kernels as `step`: slices of one flat buffer would carry their offsets into the kernels and make
+each a kernel of its own. It exists from the first `microbatch` on: a flag on the host, `accumulator.filled`, says
+whether the next microbatch adds or sets, so nothing is cleared, and a run of fused steps never allocates it. Exports
+`accumulator_get` and `accumulator_set` let ranks sum it: there it is one flat vector, every gradient in the optimizer's
+order, in f32 (f64 when a parameter is f64).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import globals as gl
@@ -36,7 +35,13 @@ def hypers_of(module: ir.Module) -> ir.Type:
 def accumulator(module: ir.Module) -> dict[str, ir.RankedTensorType]:
     """Names and types of the accumulator's globals, in the optimizer's order."""
     types = dict(state_rows(module, "parameter"))
-    return {f"accumulator.{n}": ir.RankedTensorType(types[n]) for n in trainable(module)}
+    return {f"accumulator.{n}": _summed(ir.RankedTensorType(types[n])) for n in trainable(module)}
+
+
+def _summed(type_: ir.RankedTensorType) -> ir.RankedTensorType:
+    """Sums of bf16 and f16 are kept in f32."""
+    narrow = str(type_.element_type) in ("bf16", "f16")
+    return hlo.tensor_type(type_.shape, "f32") if narrow else type_
 
 
 def flat_type(types: Sequence[ir.RankedTensorType]) -> ir.RankedTensorType:
@@ -98,7 +103,8 @@ def _merge(totals: Mapping[str, ir.RankedTensorType], fresh: Sequence[ir.Value])
     filled = gl.load(FILLED, ir.IntegerType.get_signless(1))
     choice = hlo.make("scf.if", [v.type for v in fresh], [filled], regions=2)
     with ir.InsertionPoint(ir.Block.create_at_start(choice.regions[0], [])):
-        sums = [hlo.add(gl.load(name, type_), value) for (name, type_), value in zip(totals.items(), fresh, strict=True)]
+        held = [gl.load(name, type_) for name, type_ in totals.items()]
+        sums = [hlo.add(old, new) for old, new in zip(held, fresh, strict=True)]
         hlo.make("scf.yield", [], sums)
     with ir.InsertionPoint(ir.Block.create_at_start(choice.regions[1], [])):
         hlo.make("scf.yield", [], list(fresh))
@@ -123,7 +129,9 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     with fn.new_function(module, "microbatch", types) as (_, arguments):
         given = dict(zip(names, arguments, strict=True))
         results = fn.inline_named(train, training_arguments(module, given))
-        merged = _merge(totals, [results[f"grad:{n}"] for n in trainable(module)])
+        fresh = [hlo.convert(results[f"grad:{n}"], t.element_type)
+                 for n, t in zip(trainable(module), totals.values(), strict=True)]
+        merged = _merge(totals, fresh)
         for name, value in zip(totals, merged, strict=True):
             gl.store(value, name)
         set_filled(True)

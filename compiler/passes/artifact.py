@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Pass

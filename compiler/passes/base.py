@@ -12,7 +12,6 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TypeAlias
 
 from iree.compiler import ir
-
 from sexpgpu.diagnostics import one_of
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version, write_atomically

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from math import prod
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import manifest as mf

@@ -7,7 +7,6 @@ entry says `"hyper": true` (the key is absent otherwise).
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.passes import accumulate as ac
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import manifest as mf

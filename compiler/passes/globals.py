@@ -6,7 +6,6 @@ Globals, not donated arguments: donation is silently wrong in IREE where anythin
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.hlo import make
 
 

@@ -9,10 +9,9 @@ import json
 from typing import TypeAlias
 
 from iree.compiler import ir
-
 from sexpgpu.runtime.dtypes import DTYPES
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 _BY_MLIR = {d.mlir: d.name for d in DTYPES.values()}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import accumulate as ac
 from sexpgpu.compiler.passes import functions as fn
@@ -47,9 +46,11 @@ def _update(module: ir.Module, optimizer: ir.Operation, parameters: Mapping[str,
 def _export_update(module: ir.Module, optimizer: ir.Operation) -> None:
     types = dict(state_rows(module, "parameter"))
     with fn.new_function(module, "update", [ac.hypers_of(module), hlo.tensor_type([], "f32")]) as (_, (hyper, scale)):
-        gradients = [hlo.multiply(gl.load(name, type_),
-                                  hlo.broadcast_scalar(hlo.convert(scale, type_.element_type), type_.shape))
-                     for name, type_ in ac.accumulator(module).items()]
+        gradients = []
+        for parameter, (name, type_) in zip(trainable(module), ac.accumulator(module).items(), strict=True):
+            factor = hlo.broadcast_scalar(hlo.convert(scale, type_.element_type), type_.shape)
+            mean = hlo.multiply(gl.load(name, type_), factor)
+            gradients.append(hlo.convert(mean, ir.RankedTensorType(types[parameter]).element_type))
         parameters = {n: gl.load(global_name(n), types[n]) for n in types}
         numbers = _update(module, optimizer, parameters, gradients, hyper)
         ac.set_filled(False)

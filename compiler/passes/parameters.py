@@ -9,7 +9,6 @@ Evaluations change no state: their `update_buffer`s are dropped.
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import manifest as mf

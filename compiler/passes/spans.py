@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.diagnostics import Frame, Span
 
 

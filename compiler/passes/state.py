@@ -7,7 +7,6 @@ A global is called `state.<name>`. The gradient accumulator is none of the state
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import globals as gl

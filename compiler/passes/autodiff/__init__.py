@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import manifest as mf
-from sexpgpu.compiler.passes.autodiff import (  # noqa: F401: each fills its part of the rule table
+
+# Each fills its part of the rule table.
+from sexpgpu.compiler.passes.autodiff import (  # noqa: F401
     branches,
     contraction,
     elementwise,

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import cache
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff.reverse import backpropagate, captured

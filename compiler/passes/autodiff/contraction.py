@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.hlo import convert, dot_general, element_type, shape_of, transpose
 from sexpgpu.compiler.passes.autodiff.rules import Primal, Thunk, rule
 from sexpgpu.compiler.passes.reading import dot_numbers

@@ -1,4 +1,7 @@
-"""Derivatives of elementwise operations. Ties and poles follow JAX: half each at equal maxima, strict inside a clamp."""
+"""Derivatives of elementwise operations.
+
+Ties and poles follow JAX: half each at equal maxima, none at the bounds of a clamp.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import math
 from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.hlo import (
     abs_,
     add,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.hlo import gather, scatter, shape_of, zeros_like
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 from sexpgpu.compiler.passes.legalize.indices import clamp

@@ -14,7 +14,6 @@ from functools import cache
 
 import numpy as np
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff.branches import replay
@@ -58,7 +57,8 @@ def count_of(op: ir.Operation) -> Count | None:
             return None
         bound = op.operands[at]
     grown = fn.last(body).operands[index].owner
-    if isinstance(grown, ir.Block) or grown.name != "stablehlo.add" or body.arguments[index] not in list(grown.operands):
+    if isinstance(grown, ir.Block) or grown.name != "stablehlo.add" or \
+            body.arguments[index] not in list(grown.operands):
         return None
     by = [v for v in grown.operands if v != body.arguments[index]]
     start, limit, step = _known(op.operands[index]), _known(bound), _known(by[0]) if by else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.hlo import (
     broadcast_in_dim,
     compare,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff.rules import RULES, SILENT_MARKERS, ZERO, NoDerivative, Primal

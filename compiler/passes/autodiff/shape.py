@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.hlo import element_type, pad, reduce, reshape, shape_of, slice_, splat, subtract
 from sexpgpu.compiler.passes.autodiff.rules import Primal, Thunk, rule

@@ -15,7 +15,6 @@ from math import prod
 
 import numpy as np
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.hlo import element_type, pad, shape_of, slice_
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from iree.compiler import ir
 from iree.compiler.api import Output, Session, Source
-
 from sexpgpu.compiler.passes.iree.console import captured_console
 from sexpgpu.compiler.passes.iree.errors import Complaint, explain
 from sexpgpu.compiler.passes.iree.messages import Messages

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 
 from iree.compiler.api import Invocation, ctypes_dl
-
 from sexpgpu.compiler.passes.iree.errors import Complaint
 
 #: `iree_compiler_diagnostic_severity_t`.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iree.compiler import ir
-
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import Pass, PassTextError
 from sexpgpu.compiler.passes.legalize.conversions import MASK, UNSIGNED

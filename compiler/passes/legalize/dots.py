@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
 
@@ -20,5 +19,5 @@ def _wide(op: ir.Operation) -> None:
     replace(op, value)
 
 
-WIDE_BF16 = WayRound("wide-bf16-dot", "a small dot of bf16 with a bf16 result fails to compile: no way to distribute it",
+WIDE_BF16 = WayRound("wide-bf16-dot", "a small dot of bf16 with a bf16 result fails to compile: it cannot be distributed",
                      ("cuda",), _wide)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.compiler.passes.reading import DimensionNumbers, dimension_numbers, dims_of, reducer_of

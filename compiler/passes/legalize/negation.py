@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
 from sexpgpu.compiler.passes.reading import reducer_of

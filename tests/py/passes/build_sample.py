@@ -14,10 +14,9 @@ from iree.compiler import ir
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from staging import Stage  # noqa: E402
-
-from sexpgpu.compiler import hlo  # noqa: E402
-from sexpgpu.compiler.passes.build import build  # noqa: E402
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.passes.build import build
+from staging import Stage
 
 BATCH, WIDTH = 8, 4
 CTX = [("step", "i64"), ("steps", "i64"), ("progress", "f64"), ("stage", "i64"), ("stage-step", "i64"),

@@ -43,8 +43,9 @@ def convolution_net(x: jax.Array, w1: jax.Array, w2: jax.Array) -> jax.Array:
     return jnp.mean(h, (1, 2)) @ w2
 
 
-def block(x: jax.Array, gain: jax.Array, wqkv: jax.Array, wo: jax.Array, w1: jax.Array, w2: jax.Array,
-          targets: jax.Array) -> jax.Array:
+def block(
+    x: jax.Array, gain: jax.Array, wqkv: jax.Array, wo: jax.Array, w1: jax.Array, w2: jax.Array, targets: jax.Array
+) -> jax.Array:
     zero = jnp.zeros_like(gain)
     x = x + attention(layer_norm(x, gain, zero), wqkv, wo)
     x = x + jax.nn.silu(layer_norm(x, gain, zero) @ w1) @ w2
@@ -56,16 +57,40 @@ TARGETS = np.array([[2, 0, 1, 6], [5, 5, 3, 1]], np.int32)
 
 FRAGMENTS = [
     Case("layer_norm", layer_norm, [normal(2, 4, 8), normal(8), normal(8)]),
-    Case("rms_norm", lambda x, g: x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6) * g, [normal(3, 8), normal(8)]),
+    Case(
+        "rms_norm",
+        lambda x, g: x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6) * g,
+        [normal(3, 8), normal(8)],
+    ),
     Case("softmax", lambda x: jax.nn.softmax(x, -1), [normal(3, 7)]),
     Case("gelu_tanh", lambda x: jax.nn.gelu(x, approximate=True), [normal(3, 7)]),
-    Case("mlp", lambda x, w1, b1, w2: jnp.sum(jax.nn.relu(x @ w1 + b1) @ w2), [normal(5, 4), normal(4, 8), normal(8), normal(8, 2)]),
+    Case(
+        "mlp",
+        lambda x, w1, b1, w2: jnp.sum(jax.nn.relu(x @ w1 + b1) @ w2),
+        [normal(5, 4), normal(4, 8), normal(8), normal(8, 2)],
+    ),
     Case("attention", attention, [normal(2, 4, 8), normal(8, 24), normal(8, 8)]),
     Case("cross_entropy", cross_entropy, [normal(2, 4, 7), TARGETS]),
     Case("tied_model", tied_model, [normal(7, 6), normal(6, 6), IDS, TARGETS]),
     Case("convolution_net", convolution_net, [normal(2, 6, 6, 3), normal(3, 3, 3, 4), normal(4, 5)]),
-    Case("block", block, [normal(2, 4, 8), positive(8), normal(8, 24), normal(8, 8), normal(8, 16), normal(16, 8), TARGETS]),
-    Case("huber", lambda x, y: jnp.mean(jnp.where(jnp.abs(x - y) < 1, 0.5 * (x - y) ** 2, jnp.abs(x - y) - 0.5)), [normal(9), normal(9)]),
-    Case("binary_cross_entropy", lambda x, y: jnp.mean(jnp.maximum(x, 0) - x * y + jnp.log1p(jnp.exp(-jnp.abs(x)))), [normal(9), positive(9)]),
-    Case("einsum_bilinear", lambda a, m, b: jnp.einsum("bi,ijk,bj->bk", a, m, b), [normal(2, 3), normal(3, 4, 5), normal(2, 4)]),
+    Case(
+        "block",
+        block,
+        [normal(2, 4, 8), positive(8), normal(8, 24), normal(8, 8), normal(8, 16), normal(16, 8), TARGETS],
+    ),
+    Case(
+        "huber",
+        lambda x, y: jnp.mean(jnp.where(jnp.abs(x - y) < 1, 0.5 * (x - y) ** 2, jnp.abs(x - y) - 0.5)),
+        [normal(9), normal(9)],
+    ),
+    Case(
+        "binary_cross_entropy",
+        lambda x, y: jnp.mean(jnp.maximum(x, 0) - x * y + jnp.log1p(jnp.exp(-jnp.abs(x)))),
+        [normal(9), positive(9)],
+    ),
+    Case(
+        "einsum_bilinear",
+        lambda a, m, b: jnp.einsum("bi,ijk,bj->bk", a, m, b),
+        [normal(2, 3), normal(3, 4, 5), normal(2, 4)],
+    ),
 ]

@@ -13,7 +13,6 @@ import jax
 import numpy as np
 from iree.compiler import ir
 from runner import Program
-
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff import AutodiffOptions, inline_calls
 from sexpgpu.compiler.passes.autodiff import apply as autodiff

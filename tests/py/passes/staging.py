@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 import numpy as np
 from iree.compiler import ir
-
 from sexpgpu.compiler import hlo
 
 

@@ -11,7 +11,6 @@ jax.config.update("jax_enable_x64", True)
 from cases_fragments import FRAGMENTS  # noqa: E402
 from cases_rules import GROUPS  # noqa: E402
 from oracle import compare, run  # noqa: E402
-
 from sexpgpu.compiler.passes.autodiff.rules import RULES  # noqa: E402
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 from iree.compiler import ir
-from staging import Stage
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.base import PassTextError, parse_pass
 from sexpgpu.compiler.passes.build import BuildOptions, build, run_pipeline
@@ -16,6 +14,7 @@ from sexpgpu.compiler.passes.iree.errors import place_of
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.pipeline import PASSES, Timing, run_pass
 from sexpgpu.diagnostics import Diagnostic, SexpError, Span
+from staging import Stage
 
 
 def diagnostics(call, *arguments: object) -> tuple[Diagnostic, ...]:

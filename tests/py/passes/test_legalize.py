@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 from runner import Program
-
 from sexpgpu.compiler.passes.base import PassTextError
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 from runner import Program
-from staging import Stage
-from threefry import initialiser_key, run_key, site_words, threefry, words
-
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.build import compile_module
 from sexpgpu.compiler.passes.iree.targets import parse_target
+from staging import Stage
+from threefry import initialiser_key, run_key, site_words, threefry, words
 
 SITES = {0: (7,), 1: (), 5: (3, 3), 9: (2, 4, 1)}
 

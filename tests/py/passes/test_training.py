@@ -1,4 +1,4 @@
-"""Whole artifacts that train: fifty steps against JAX and NumPy, accumulation against the fused step, state and back."""
+"""Whole artifacts that train: fifty steps against JAX and NumPy, accumulation against the fused step, state."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from build_sample import WIDTH as COLUMNS
 from build_sample import stage_sample
 from iree.compiler import ir
 from runner import Program
-from threefry import initialiser_key, run_key, site_words
-from transformer import BATCH, RATE, TIME, VOCABULARY, jax_loss, stage_transformer
-
 from sexpgpu.compiler.passes.build import compile_module
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.runtime.artifact.manifest import Manifest
+from threefry import initialiser_key, run_key, site_words
+from transformer import BATCH, RATE, TIME, VOCABULARY, jax_loss, stage_transformer
 
 STEPS = 50
 
@@ -188,8 +187,9 @@ def test_transformer_is_jaxs(transformer: Program) -> None:
         assert np.isclose(metrics[0], loss, rtol=2e-4), i
         assert counters.tolist() == [BATCH * TIME]
         for n in names:
-            params[n], first[n], second[n] = adamw(params[n], np.asarray(gradients[n]), first[n], second[n], i + 1, RATE)
-            params[n] = params[n].astype(np.float32)
+            g = np.asarray(gradients[n])
+            value, first[n], second[n] = adamw(params[n], g, first[n], second[n], i + 1, RATE)
+            params[n] = value.astype(np.float32)
         losses.append(float(loss))
     assert losses[-1] < 0.5 * losses[0]
 

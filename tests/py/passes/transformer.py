@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 from iree.compiler import ir
-from staging import Stage
-
 from sexpgpu.compiler import hlo
+from staging import Stage
 
 BATCH, TIME, WIDTH, HEADS, VOCABULARY = 4, 8, 16, 2, 11
 SHAPES = {"tok": [VOCABULARY, WIDTH], "pos": [TIME, WIDTH], "gain": [WIDTH], "bias": [WIDTH],
