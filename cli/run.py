@@ -25,6 +25,8 @@ def main(words: Sequence[str] | None = None, open_loader: OpenLoader | None = No
         return _main(list(words), open_loader, begun)
     except SexpError as error:
         return _show(error.diagnostics)
+    except KeyboardInterrupt:  # before the run listens to signals itself
+        return 130
     except Exception as error:  # a traceback is never what a user sees
         return _show((_internal(error, words),))
 

@@ -35,4 +35,7 @@ TABLE: tuple[Code, ...] = (
     Code("E-RUN-014", "compiler is not installed",
          "`sexpc check`, `build` and `opt` need the profile `sexpgpu[compiler]`; a machine that only trains does not "
          "have it."),
+    Code("E-RUN-015", "device failed",
+         "A call of the artifact ended with an error of the device: most often it has too little memory for the "
+         "batch."),
 )

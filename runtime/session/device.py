@@ -7,6 +7,7 @@ back through a staging buffer of our own, since Vulkan devices do not import hos
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import iree.runtime as iree
@@ -35,6 +36,12 @@ NUMPY_TYPES = {name: np.dtype(d.numpy) for name, d in DTYPES.items()}
 _HOST = iree.MemoryType.HOST_LOCAL | iree.MemoryType.DEVICE_VISIBLE
 _IN_PLACE = iree.BufferUsage.DEFAULT | iree.BufferUsage.MAPPING
 _READ_BACK = iree.BufferUsage.TRANSFER_TARGET | iree.BufferUsage.MAPPING_SCOPED
+
+
+def reason_of(error: Exception) -> str:
+    """The first line of what IREE says, without the place in its sources."""
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return re.sub(r"^.*?\S+\.(?:c|h|cc|cpp):\d+: ", "", line).rstrip("; .")
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
@@ -78,8 +85,8 @@ class Device:
         try:
             self.hal = iree.get_device(uri)
         except Exception as error:  # the binding raises RuntimeError, ValueError and others alike
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise SexpError(Diagnostic("E-RUN-008", f"the device `{uri}` cannot be opened", notes=(reason,))) from error
+            raise SexpError(Diagnostic("E-RUN-008", f"the device `{uri}` cannot be opened",
+                                       notes=(reason_of(error),))) from error
         self._staging: dict[int, iree.HalBuffer] = {}
 
     def put(self, array: NDArray, dtype: str) -> iree.HalBufferView:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import iree.runtime as iree
 import numpy as np
-from sexpgpu.diagnostics import Diagnostic, SexpError
+from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
 from sexpgpu.runtime.artifact.manifest import Field, StateTensor
 from sexpgpu.runtime.artifact.read import Artifact
-from sexpgpu.runtime.session.device import NUMPY_TYPES, Device, aligned
+from sexpgpu.runtime.session.device import NUMPY_TYPES, Device, aligned, reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,9 +42,8 @@ class Session:
             self._context = iree.VmContext(artifact.instance, [
                 iree.create_hal_module(artifact.instance, device.hal), artifact.module])
         except Exception as error:  # whatever the driver found missing
-            lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
             raise SexpError(Diagnostic("E-ARTIFACT-008", f"`{artifact.path}` does not load on `{device.uri}`",
-                                       notes=tuple(lines[:2]))) from error
+                                       notes=(reason_of(error),))) from error
         self._module = artifact.module
         self._functions: dict[str, iree.VmFunction] = {}
         m = self.manifest
@@ -151,10 +150,21 @@ class Session:
         inputs = iree.VmVariantList(len(arguments))
         for argument in arguments:
             inputs.push_ref(argument.ref)
-        self._context.invoke(self._function(export), inputs, self._out)
+        try:
+            self._context.invoke(self._function(export), inputs, self._out)
+        except RuntimeError as error:
+            raise _call_failed(self.device, export, error) from error
 
     def _result(self, index: int, dtype: str) -> NDArray:
         return self.device.get(self._out.get_as_object(index, iree.HalBufferView), dtype)
+
+
+def _call_failed(device: Device, export: str, error: RuntimeError) -> SexpError:
+    reason = reason_of(error)
+    memory = any(word in str(error) for word in ("RESOURCE_EXHAUSTED", "OUT_OF_MEMORY", "out of memory"))
+    return SexpError(Diagnostic(
+        "E-RUN-015", f"the device `{device.uri}` {'ran out of memory' if memory else 'failed'} in `{export}`",
+        notes=(reason,), fix=Fix("lower `:batch-size`, and raise `--microbatches` by as much") if memory else None))
 
 
 class _Vector:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
 from sexpgpu.runtime.artifact import Manifest, read_artifact
+from sexpgpu.runtime.checkpoint.store import steps
 from sexpgpu.runtime.checkpoint.weights import init_from
 from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.display.display import Display, duration, open_display
@@ -77,15 +78,20 @@ class Run:
         """The settings of a resumed run: the seed is the checkpoint's."""
         cursor = resume.cursor
         if resume.path.parent.resolve() == self._folder.checkpoints.resolve():
-            later = [s for s in _later(self._folder.checkpoints, cursor.step)]
+            later = [s for s in steps(self._folder.checkpoints) if s > cursor.step]
             if later and settings.resume != "auto":
                 raise SexpError(Diagnostic(
                     "E-RUN-005", f"`{self._folder.path}` holds a later checkpoint, step-{later[0]}",
                     fix=Fix("give another `--out` to go on from the earlier one")))
+        elif steps(self._folder.checkpoints):
+            raise SexpError(Diagnostic("E-RUN-005", f"`{self._folder.path}` holds checkpoints of its own",
+                                       fix=Fix("give another `--out` to go on from a run elsewhere")))
         self._before = cursor.seconds
         self._display.note(f"going on after step {cursor.step} (`{resume.path}`)")
         if settings.init_from is not None:
             self._display.note("`--init-from` is not looked at: the checkpoint has the weights")
+        if settings.microbatches != cursor.microbatches:
+            self._display.note(f"a step has {settings.microbatches} batches now, {cursor.microbatches} before")
         return replace(settings, seed=cursor.seed)
 
     def train(self, session: Session, settings: Settings, resume: Resume | None, open_loader: OpenLoader,
@@ -169,20 +175,21 @@ class Run:
 
     def _tell(self, end: End, trainer: Trainer, command: str) -> int:
         """The last words, on stdout."""
-        folder = self._folder
-        say = sys.stdout.write
-        step = trainer.tally.step
+        folder, step = self._folder, trainer.tally.step
         if end is End.INTERRUPTED:
-            say(f"stopped after step {step}, saved\ngo on with: {command}\n")
+            words = [f"stopped after step {step}, saved", f"go on with: {command}"]
         else:
-            say(f"{step} steps in {duration(self._seconds())}\n")
-        say(f"{folder.path}{os.sep}\n")
+            words = [f"{step} steps in {duration(self._seconds())}"]
+        words.append(f"{folder.path}{os.sep}")
         for name, what in (("metrics.jsonl", "a line a step"), ("summary.json", "the last values, and where time went"),
                            ("status.json", "the state, for monitors"), ("manifest.json", "settings and model"),
                            ("checkpoints", "weights and the place to go on from")):
             if (folder.path / name).exists():
-                say(f"  {name:<15}{what}\n")
-        sys.stdout.flush()
+                words.append(f"  {name:<15}{what}")
+        try:
+            print("\n".join(words), flush=True)
+        except BrokenPipeError:  # as with `| head`: the interpreter would complain again when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED if end is End.INTERRUPTED else 0
 
     def _seconds(self) -> float:
@@ -192,11 +199,6 @@ class Run:
     def _note_first(self, tally: Tally) -> None:
         if self._first_step is None:
             self._first_step = round(time.time() - self._begun, 3)
-
-
-def _later(folder: Path, step: int) -> list[int]:
-    from sexpgpu.runtime.checkpoint.store import steps
-    return [s for s in steps(folder) if s > step]
 
 
 def _go_on(words: Sequence[str], out: Path) -> str:

@@ -73,7 +73,13 @@ class Trainer:
             if self.stop.requested:
                 self.saver.save(self.tally, None)
                 return End.INTERRUPTED
-            facts = self._step()
+            try:
+                facts = self._step()
+            except SexpError as error:
+                # A bad record after hours: the state is still that of the last step, so it is worth keeping.
+                if self.tally.step and error.diagnostics[0].code.startswith(("E-DATA", "E-STORE")):
+                    self.saver.save(self.tally, None)
+                raise
             if facts is None:
                 return self._data_ended()
             if not self._after(facts):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from runs import HERE
-
 from sexpgpu.runtime.display.display import duration, loss, number, results_text
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from runs import HERE, finish, spawn
-
 from sexpgpu.runtime.allocator import GUARD, OLDEST, TUNABLES, glibc_version, tuned_environment
 
 NEW = (2, 36)
@@ -76,6 +75,10 @@ def test_the_process_ends_cleanly(make_artifact, tmp_path: Path) -> None:
     for i in range(3):
         status, _, err = finish(spawn(make_artifact(), tmp_path / f"run{i}", "--threads", "2"))
         assert status == 0, err
+    status, _, err = finish(spawn(make_artifact(nan_at=6), tmp_path / "nan"))
+    assert status == 4, err
+    status, _, err = finish(spawn(make_artifact(), tmp_path / "file", "--device", "local-task://no"))
+    assert status == 2, err
 
 
 def test_the_first_step_comes_soon(make_artifact, tmp_path: Path) -> None:

@@ -143,7 +143,9 @@ def test_resume_from_a_path(whole: tuple[Path, Path], tmp_path: Path, capsys) ->
         assert lines(out)[0]["step"] == (4 if i == 2 else 7)
     assert run(path, tmp_path / "c", "--resume", str(tmp_path)) == 3
     assert run(path, tmp_path / "a", "--resume", str(tmp_path / "a/checkpoints/step-3")) == 2
+    assert run(path, tmp_path / "a", "--resume", str(tmp_path / "b0")) == 2
     err = capsys.readouterr().err
+    assert "holds checkpoints of its own" in err
     assert "E-CKPT-001" in err and "holds a later checkpoint" in err
 
 

@@ -226,3 +226,23 @@ def test_reduction_weighs_by_records() -> None:
     reduction.add(np.array([7.0, 1.0, 1.0, 1.0], np.float32), 1)
     assert reduction.results() == [(2 * 4 + 7) / 5, 7 / 4]
     assert math.isnan(Reduction(metrics).results()[0])
+
+
+def test_bad_data_keeps_what_was_done(make_artifact, tmp_path: Path, capsys) -> None:
+    from sexpgpu.cli.run import main
+    from sexpgpu.diagnostics import CODES, Diagnostic, SexpError
+
+    code = next(c for c in CODES if c.startswith("E-DATA"))
+
+    class Bad(FakeLoader):
+        def next(self):
+            if self._position == 20:
+                raise SexpError(Diagnostic(code, "row 20 is bad"))
+            return super().next()
+
+    out = tmp_path / "run"
+    assert main([str(make_artifact()), "--out", str(out)], Bad) == 3
+    assert "row 20 is bad" in capsys.readouterr().err
+    assert (out / "checkpoints/step-5").is_dir() and json.loads((out / "status.json").read_text())["state"] == "failed"
+    assert run(make_artifact(), out) == 0 and run(make_artifact(), tmp_path / "whole") == 0
+    assert steady(out) == steady(tmp_path / "whole") and last_state(out) == last_state(tmp_path / "whole")
