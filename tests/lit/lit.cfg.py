@@ -8,6 +8,7 @@ by hand.
 # ruff: noqa: F821 (lit gives `config` and `lit_config`)
 
 import os
+import platform
 import shutil
 import sys
 from pathlib import Path
@@ -21,6 +22,9 @@ config.excludes = ["Inputs", "bless.py"]
 config.test_source_root = str(Path(__file__).parent)
 # Outputs go outside of the sources, so that the tests run on a read-only checkout.
 config.test_exec_root = os.environ.get("SEXPGPU_LIT_OUTPUT", str(Path(__file__).parents[2] / "build" / "lit"))
+
+# What a processor has by name is listed for its own architecture.
+config.available_features.add(platform.machine())
 
 python = sys.executable
 filecheck = shutil.which("filecheck", path=str(Path(python).parent)) or "filecheck"
