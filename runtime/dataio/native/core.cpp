@@ -1,5 +1,7 @@
 #include "core.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace sexpgpu::dataio {
@@ -7,6 +9,7 @@ namespace {
 
 constexpr int64_t kPieceBytes = int64_t{1} << 20;  // small enough that rows are still cached when they are copied on
 constexpr int64_t kRunBytes = int64_t{8} << 20;    // tiny row groups are decoded together up to this
+constexpr int64_t kPieces = 128;                   // of tiny files, which make tiny pieces
 constexpr int64_t kDecoderBytes = int64_t{16} << 20;  // the bytes of a file that one decoder holds
 constexpr int64_t kSpareSlabs = 2;                    // one being filled, one in the hands of the caller
 
@@ -25,10 +28,18 @@ Core::Core(const std::vector<FileName>& files, const std::vector<Field>& fields,
                 .limits = {.piece_bytes = kPieceBytes,
                            .run_bytes = kRunBytes,
                            .lookahead_rows = std::max<int64_t>(options.lookahead_bytes / layout_->row_bytes(), 1),
-                           .open_runs = options.threads + 1}} {}
+                           .pieces = kPieces,
+                           .open_runs = options.threads + 1}},
+      pid_(::getpid()) {}
+
+void Core::stop() {
+  // A forked child has the memory of the threads but not the threads: to join them would wait for ever.
+  if (::getpid() != pid_) static_cast<void>(engine_.release());
+  engine_.reset();
+}
 
 void Core::start(uint64_t key, int64_t position, int64_t end) {
-  engine_.reset();
+  stop();
   engine_ = std::make_unique<Engine>(layout_, slabs_, settings_, key, position, end < 0 ? Settings::kEndless : end);
 }
 

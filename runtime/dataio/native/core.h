@@ -1,6 +1,8 @@
 // One loader, as the Python face holds it: the files, the memory, and the run through the order that is under way.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -27,6 +29,7 @@ class Core {
   // `poll` may throw, which ends the opening of files.
   Core(const std::vector<FileName>& files, const std::vector<Field>& fields, const CoreOptions& options,
        const std::function<void()>& poll);
+  ~Core() { stop(); }
 
   const Layout& layout() const { return *layout_; }
   const SlabShape& shape() const { return slabs_->shape(); }
@@ -34,7 +37,7 @@ class Core {
   // Ends the run under way, if any, and begins one at `position` of the order that `key` names, up to `end` (-1:
   // endless).
   void start(uint64_t key, int64_t position, int64_t end);
-  void stop() { engine_.reset(); }
+  void stop();
   bool running() const { return engine_ != nullptr; }
 
   // Like `Engine::next`; a run must be under way.
@@ -53,6 +56,7 @@ class Core {
   std::shared_ptr<Layout> layout_;
   std::shared_ptr<SlabPool> slabs_;
   Settings settings_;
+  pid_t pid_;
   std::unique_ptr<Engine> engine_;
 };
 

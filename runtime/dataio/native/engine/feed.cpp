@@ -31,8 +31,8 @@ Feed::~Feed() = default;
 
 // Appends the next run: from the block that holds the next wanted row, as long as blocks are small and wanted.
 bool Feed::plan() {
+  if (!may_plan()) return false;
   const int64_t wanted = demand_.next(planned_);
-  if (wanted < 0 || wanted >= asked_ + limits_.lookahead_rows) return false;
   const int64_t epoch_start = wanted / layout_->rows() * layout_->rows();
   const int file = layout_->file_of(wanted - epoch_start);
   const FileEntry& entry = layout_->files()[file];
@@ -63,22 +63,32 @@ bool Feed::plan() {
   return true;
 }
 
+bool Feed::may_plan() const {
+  const int64_t wanted = demand_.next(planned_);
+  if (wanted < 0 || wanted >= asked_ + limits_.lookahead_rows) return false;
+  return runs_.empty() || queued_ < limits_.pieces;
+}
+
 bool Feed::may_start(const Run& run) const {
-  return !run.busy && !run.done && run.at < asked_ + limits_.lookahead_rows;
+  if (run.busy || run.done || run.at >= asked_ + limits_.lookahead_rows) return false;
+  const bool awaited = &run == runs_.front().get() && run.pieces.empty();
+  return awaited || queued_ < limits_.pieces;
 }
 
 Feed::Run* Feed::pick() {
   int open = 0;
   for (auto& run : runs_) {
-    if (may_start(*run)) {
-      run->busy = true;
-      return run.get();
-    }
+    if (may_start(*run)) return begin(*run);
     open += !run->done;
   }
   if (open >= limits_.open_runs || !plan()) return nullptr;
-  runs_.back()->busy = true;
-  return runs_.back().get();
+  return begin(*runs_.back());
+}
+
+Feed::Run* Feed::begin(Run& run) {
+  run.busy = true;
+  ++queued_;
+  return &run;
 }
 
 bool Feed::has_work() {
@@ -87,9 +97,7 @@ bool Feed::has_work() {
     if (may_start(*run)) return true;
     open += !run->done;
   }
-  if (open >= limits_.open_runs) return false;
-  const int64_t wanted = demand_.next(planned_);
-  return wanted >= 0 && wanted < asked_ + limits_.lookahead_rows;
+  return open < limits_.open_runs && may_plan();
 }
 
 void Feed::decode(Run& run) const {
@@ -127,7 +135,10 @@ void Feed::finish(Run& run) {
   run.busy = false;
   run.at = run.next_at;
   run.done = run.fault || run.at == run.end;
-  if (run.fresh && run.fresh->piece->rows > 0 && run.fresh->end() > asked_) run.pieces.push_back(std::move(*run.fresh));
+  if (run.fresh && run.fresh->piece->rows > 0 && run.fresh->end() > asked_)
+    run.pieces.push_back(std::move(*run.fresh));
+  else
+    --queued_;
   run.fresh.reset();
 }
 
@@ -135,7 +146,7 @@ void Feed::drop_before(int64_t row) {
   asked_ = std::max(asked_, row);
   while (!runs_.empty()) {
     Run& run = *runs_.front();
-    while (!run.pieces.empty() && run.pieces.front().end() <= row) run.pieces.pop_front();
+    for (; !run.pieces.empty() && run.pieces.front().end() <= row; --queued_) run.pieces.pop_front();
     if (run.end > row || run.busy) return;
     runs_.pop_front();
   }
@@ -155,6 +166,7 @@ std::optional<Served> Feed::take(int64_t row) {
   if (run.pieces.empty()) fail(*run.fault);
   Served served = std::move(run.pieces.front());
   run.pieces.pop_front();
+  --queued_;
   return served;
 }
 

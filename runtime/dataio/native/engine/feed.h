@@ -1,9 +1,9 @@
 // Decoded rows, in stream order, from jobs that run on any number of threads.
 //
 // The wanted part of the stream is cut into runs of blocks; each run is decoded piece by piece by one job at a time,
-// different runs at once. A job starts only while its rows begin less than `lookahead` rows after those asked for,
-// which bounds memory, and the first run always may, so nothing can wait for ever. All methods but `decode` are called
-// with the engine's lock held.
+// different runs at once. A job starts only while its rows begin less than `lookahead_rows` after those asked for and
+// fewer than `pieces` are, which bounds memory; the piece that is asked for always may, so nothing waits for ever. All
+// methods but `decode` are called with the engine's lock held.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct FeedLimits {
   int64_t piece_bytes;     // decoded, about
   int64_t run_bytes;       // a run of several blocks holds at most this, decoded or in the file
   int64_t lookahead_rows;  // decoded but not yet asked for
+  int64_t pieces;          // the same in pieces, each of which costs something however few rows it has
   int open_runs;           // decoders open at once
 };
 
@@ -58,12 +59,15 @@ class Feed {
  private:
   void drop_before(int64_t row);
   bool plan();
+  Run* begin(Run& run);
+  bool may_plan() const;
   bool may_start(const Run& run) const;
 
   std::shared_ptr<const Layout> layout_;
   Demand demand_;
   FeedLimits limits_;
   std::deque<std::unique_ptr<Run>> runs_;
+  int64_t queued_ = 0;   // pieces decoded or being decoded
   int64_t asked_ = 0;    // the first row that may still be asked for
   int64_t planned_ = 0;  // where the next run is looked for
 };

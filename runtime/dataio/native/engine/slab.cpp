@@ -23,6 +23,8 @@ std::shared_ptr<Pages> SlabPool::acquire() {
 }
 
 void SlabPool::give_back(std::shared_ptr<Pages> slab) {
+  // In a forked child nobody fills slabs, and the lock may be held by a thread that is not there.
+  if (::getpid() != pid_) return;
   const std::lock_guard lock(mutex_);
   if (free_.size() < keep_) free_.push_back(std::move(slab));
 }

@@ -1,6 +1,8 @@
 // Slabs: the memory a batch lies in, one page-aligned run of rows for each field, used again and again.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -23,7 +25,7 @@ struct SlabShape {
 
 class SlabPool {
  public:
-  SlabPool(SlabShape shape, size_t keep) : shape_(std::move(shape)), keep_(keep) {}
+  SlabPool(SlabShape shape, size_t keep) : shape_(std::move(shape)), keep_(keep), pid_(::getpid()) {}
 
   const SlabShape& shape() const { return shape_; }
 
@@ -36,6 +38,7 @@ class SlabPool {
  private:
   SlabShape shape_;
   size_t keep_;
+  pid_t pid_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<Pages>> free_;
 };
