@@ -127,7 +127,7 @@ class Contract:
         known = {w.name for w in WANTED}
         unused = [g.name for g in self._evaluator.user.table.values() if not g.used and g.name not in known]
         near = did_you_mean(name, unused)
-        return near if near is not None and _distance(name, near) <= 2 else None
+        return near if near is not None and _distance(name, near) <= (2 if len(name) > 5 else 1) else None
 
     def _warn_of_misspelt(self) -> None:
         table = self._evaluator.user.table

@@ -29,10 +29,12 @@ from sexpgpu.diagnostics import Label, SourceMap, Span
 
 #: How many calls of functions may be in progress at once.
 MAX_CALLS = 1000
+#: How many calls of functions and turns of loops one experiment may take: minutes of them.
+MAX_STEPS = 20_000_000
 
 
 class Abandoned(Exception):
-    """Calls nested too deep: reported, and everything up to the outermost call is given up."""
+    """Calls nested too deep, or far too many: reported, and everything up to the outermost call is given up."""
 
 
 class Evaluator:
@@ -52,6 +54,7 @@ class Evaluator:
         self._initializers: dict[Global, object] = {}
         self._places: dict[tuple[Span, str], ir.Location] = {}
         self._gensyms = 0
+        self._steps = 0
 
     # -- what code asks for -------------------------------------------------------------------------------------------
 
@@ -174,6 +177,7 @@ class Evaluator:
         code = closure.code
         body = code.body()
         calls = self.reporter.calls
+        self.step(shape.span)
         if len(calls) >= MAX_CALLS:
             self._too_deep(code, shape.span)
         calls.append(Activation(code.name, shape.span))
@@ -189,6 +193,15 @@ class Evaluator:
             return body(frame)
         finally:
             calls.pop()
+
+    def step(self, span: Span) -> None:
+        """Count a call or a turn at `span`, so that a program that would run for hours ends with an error."""
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            self._steps = 0
+            self.reporter.error("E-VALUE-005", f"the program takes more than {MAX_STEPS:,} steps at compile time", span,
+                                "here when it was stopped")
+            raise Abandoned
 
     def _too_deep(self, code: Lambda, span: Span) -> None:
         calls = self.reporter.calls

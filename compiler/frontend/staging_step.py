@@ -47,7 +47,7 @@ class Steps:
         if evaluation.batches is None and clean and loader is not None and loader.complete:
             start = len(found)
             one = Dim(1, Origin("a batch of one row", evaluation.span))
-            self._pass(f"evaluate.{evaluation.name}.row", loader, one)
+            self._pass(f"evaluate.{evaluation.name}.row", loader, one, again=True)
             wrong = [d for d in found[start:] if d.severity is Severity.ERROR]
             if wrong:
                 found[start:] = [self._for_full_batches_only(evaluation, wrong[0])]
@@ -55,8 +55,9 @@ class Steps:
             self._check_state(trace)
         return trace
 
-    def _pass(self, symbol: str, loader: Loader | None, size: Dim | None) -> Trace:
-        trace = Trace(training=False, parameters=dict(self.training.parameters), buffers=dict(self.training.buffers))
+    def _pass(self, symbol: str, loader: Loader | None, size: Dim | None, again: bool = False) -> Trace:
+        trace = Trace(training=False, again=again, parameters=dict(self.training.parameters),
+                      buffers=dict(self.training.buffers))
         own = self._contract.get("eval-prepare")
         judge = self._contract.get("evaluate")
         self._stage(symbol, "evaluate", loader, size, trace, own or self._contract.get("prepare"),

@@ -67,12 +67,14 @@ class Schedule:
 
 @dataclass(eq=False)
 class Trace:
-    """`training` is what `training?` says. `branches` counts the staged branches around the place."""
+    """`training` is what `training?` says. `branches` counts the staged branches around the place. `again` says that
+    the same code was traced just before, for another batch size."""
 
     phase: Phase = Phase.TOP
     training: bool = True
     asked_training: bool = False
     branches: int = 0
+    again: bool = False
     path: list[str] = field(default_factory=list)
     parameters: dict[str, Variable] = field(default_factory=dict)
     buffers: dict[str, Variable] = field(default_factory=dict)
@@ -85,6 +87,11 @@ class Trace:
     @property
     def in_graph(self) -> bool:
         return self.phase is not Phase.CTX
+
+    @property
+    def speaks(self) -> bool:
+        """Whether `print` prints: what training said is not said again for each evaluation."""
+        return self.training or (not self.again and self.phase in (Phase.EVAL_PREPARE, Phase.EVALUATE))
 
     def next_site(self) -> int:
         self.sites += 1

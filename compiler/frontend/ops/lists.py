@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
@@ -130,7 +131,7 @@ def reverse(call: Call, items: object) -> tuple:
 
 @op("get", "plist key &optional default", group=LISTS, grad=COMPILE_TIME, by_name=False, poison="inside",
     doc="The value of a key in a plist, or of `ctx`; the default, where one is given, when there is no such key.")
-def get(call: Call, plist: object, key: object, default: object) -> object:
+def get(call: BuiltinCall, plist: object, key: object, default: object) -> object:
     if not isinstance(key, Keyword):
         call.fail("E-TYPE-013", f"`get` takes a keyword, not {describe(key)}", at=call.where("key"),
                   label=f"this is {describe(key)}",
@@ -215,12 +216,12 @@ def integers(call: Call, start: object, end: object, step: object) -> tuple:
 
 @op("map", "f items &rest more", group=LISTS, grad=COMPILE_TIME, poison="inside",
     doc="The results of a function on each element; of several lists, on the elements at each index.")
-def map_list(call: Call, f: object, items: object, more: tuple) -> tuple:
+def map_list(call: BuiltinCall, f: object, items: object, more: tuple) -> tuple:
     lists = [a_list(call, "items", items), *(a_list(call, "more", part, i) for i, part in enumerate(more))]
     return tuple([_or_poison(call, f, *row) for row in zip(*lists, strict=False)])
 
 
-def _or_poison(call: Call, f: object, *arguments: object) -> object:
+def _or_poison(call: BuiltinCall, f: object, *arguments: object) -> object:
     """One wrong element does not silence the others."""
     return call.evaluator.apply(f, arguments, call.span)
 
@@ -232,7 +233,7 @@ def filter_list(call: Call, f: object, items: object) -> tuple:
 
 @op("reduce", "f items &optional init", group=LISTS, grad=COMPILE_TIME,
     doc="`(f (f (f init a) b) c)`: the elements put together from the left; without `init` the first one begins.")
-def reduce_list(call: Call, f: object, items: object, init: object) -> object:
+def reduce_list(call: BuiltinCall, f: object, items: object, init: object) -> object:
     found = a_list(call, "items", items)
     if not isinstance(f, Closure) and isinstance(items, (Closure,)):
         call.fail("E-TYPE-013", "`reduce` takes the function first", label="in another order",

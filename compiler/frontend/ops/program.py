@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
+from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.data import Keyword, Symbol
 from sexpgpu.compiler.frontend.ops.lists import COMPILE_TIME, truth
 from sexpgpu.compiler.frontend.ops.registry import Call, Op, op
@@ -91,8 +92,9 @@ def _directed(call: Call, letter: str, digits: str | None, value: object, index:
 
 @op("print", "&rest values", group=STRINGS, grad=COMPILE_TIME, by_name=False,
     doc="Writes the values to stderr while the experiment is compiled; gives the last one.")
-def print_values(call: Call, values: tuple) -> object:
-    print(" ".join(map(shown, values)), file=sys.stderr)
+def print_values(call: BuiltinCall, values: tuple) -> object:
+    if call.evaluator.trace.speaks:
+        print(" ".join(map(shown, values)), file=sys.stderr)
     return values[-1] if values else None
 
 
@@ -114,7 +116,7 @@ def raise_error(call: Call, control: object, values: tuple) -> None:
 
 @op("gensym", "&optional prefix", group=STRINGS, grad=COMPILE_TIME,
     doc="A symbol that stands nowhere in the program, for the names that a macro binds.")
-def gensym(call: Call, prefix: object) -> Symbol:
+def gensym(call: BuiltinCall, prefix: object) -> Symbol:
     return Symbol(call.evaluator.gensym(prefix if isinstance(prefix, str) else "g"))
 
 

@@ -119,3 +119,24 @@ class TestMacros:
         assert wrong("(f)", "(defmacro f () (fn () 1))") == ["E-VALUE-010"]
         assert wrong("(f 1)", "(defmacro f () 1)") == ["E-ARITY-001"]
         assert wrong("(f)", "(defmacro f () (first []))") == ["E-VALUE-001"]
+
+
+def test_a_program_that_would_take_hours_is_stopped(tmp_path, monkeypatch):
+    from sexpgpu.compiler.frontend import evaluator
+
+    monkeypatch.setattr(evaluator, "MAX_STEPS", 1000)
+    fib = "(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (defvar result (fib 40))"
+    assert [d.code for d in evaluate(fib, tmp_path)[1]] == ["E-VALUE-005"]
+    loops = "(defvar result (for [i (range 100) j (range 100)] j))"
+    assert [d.code for d in evaluate(loops, tmp_path)[1]] == ["E-VALUE-005"]
+
+
+def test_what_training_printed_is_not_printed_for_each_evaluation(tmp_path, capsys):
+    val = ('(defvar val (loader :sources [(files ["v.parquet"])] '
+           ":fields [(field :x :shape [3]) (field :y)] :batch-size 5))")
+    text = experiment(
+        model='(defun model (x) (print (shape x)) (sum (* x (param "w" [3])) :axis 1))',
+        extra=f'{val} (defvar evaluations [(evaluation :name "v" :loader val)])'
+              "(defun evaluate (o t) (print :judged) (mean (square (- o t))))")
+    assert check_text(text, tmp_path)[1] == []
+    assert capsys.readouterr().err == "[4 3]\n:judged\n"
