@@ -30,7 +30,8 @@ MAX_EXPANSIONS = 200
 class Lambda:
     """The code of one function. The body is analysed when it is first needed: only then are all names known."""
 
-    __slots__ = ("_analyzer", "_body", "_data", "callee", "defaults", "doc", "name", "params", "scope", "span")
+    __slots__ = ("_analyzer", "_body", "_data", "_is_top_level", "callee", "defaults", "doc", "name",
+                 "params", "scope", "span")
 
     def __init__(self, analyzer: Analyzer, name: str, params: LambdaList, body: Sequence[Datum], span: Span,
                  enclosing: Scope | None) -> None:
@@ -38,6 +39,7 @@ class Lambda:
         self.name, self.params, self.span = name, params, span
         self.callee = Callee(name, params, by_name=analyzer.module.is_prelude, span=span)
         self.scope = Scope.inner(enclosing)
+        self._is_top_level = enclosing is None
         self.doc = None
         if len(body) > 1 and isinstance(body[0], Atom) and isinstance(body[0].value, str):
             self.doc, self._data = body[0].value, body[1:]
@@ -47,6 +49,9 @@ class Lambda:
         if self._body is None:
             # Set first, for a macro of the body may call the function whose body this is.
             self._body = _poison
+            outer = self._analyzer.within
+            if self._is_top_level:
+                self._analyzer.within = self.name
             defaults: list[Node | None] = [None] * len(self.params.required)
             for parameter in self.params.required:
                 self.scope.bind(parameter.name)
@@ -60,6 +65,7 @@ class Lambda:
                 self.scope.bind(self.params.rest.name)
             self.defaults = tuple(defaults)
             self._body = self._analyzer.sequence(self._data, self.scope)
+            self._analyzer.within = outer
         return self._body
 
 
@@ -72,11 +78,12 @@ def _poison(_frame: list) -> object:
 
 
 class Analyzer:
-    """Analyses the code of one module: the user's files, or the prelude."""
+    """Analyses the code of one module: the user's files, or the prelude. `within` is the function it is in."""
 
     def __init__(self, evaluator: Evaluator, module: Module) -> None:
         self.evaluator, self.module = evaluator, module
         self.expansions = 0
+        self.within = ""
 
     # -- data ---------------------------------------------------------------------------------------------------------
 

@@ -99,7 +99,8 @@ def function(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
 
     params = read_lambda_list(form.items[1], report)
     assert params is not None
-    code = Lambda(analyzer, form.head or "fn", params, form.items[2:], form.span, scope)
+    name = f"{form.head} in {analyzer.within}" if analyzer.within else str(form.head)
+    code = Lambda(analyzer, name, params, form.items[2:], form.span, scope)
     code.body()
     return lambda frame: Closure(code, frame)
 
