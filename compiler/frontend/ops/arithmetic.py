@@ -15,7 +15,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support import host
-from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype, broadcast_shapes
+from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype, broadcast_arguments
 from sexpgpu.compiler.frontend.ops.support.elementwise import Elementwise, at, at_rest, elementwise, world_of
 from sexpgpu.compiler.frontend.ops.support.staged import cast_fix
 from sexpgpu.compiler.frontend.values import HostScalar, Tensor
@@ -95,8 +95,7 @@ def fold(call: Call, spec: Elementwise, arguments: list[Argument]) -> object:
     """From the left. Numbers meet the dtype all tensors agree on, so `(+ 1 2.5 x)` and `(+ x 1 2.5)` are one."""
     if len(arguments) > 2 and world_of(call, arguments) == "tensor":
         agree_dtype(call, arguments)
-        tensors = [a for a in arguments if isinstance(a.value, Tensor)]
-        broadcast_shapes(call, [a.value for a in tensors], [a.span for a in tensors])  # type: ignore[misc]
+        broadcast_arguments(call, arguments)
     result = arguments[0]
     for argument in arguments[1:]:
         value = elementwise(call, spec, [result, argument])
@@ -207,5 +206,6 @@ def _integer_power(call: Call, base: Argument, exponent: int) -> object:
             result = square if result is None else Argument(elementwise(call, MULTIPLY, [result, square]), base.span)
         exponent >>= 1
         if not exponent:
+            assert result is not None
             return result.value
         square = Argument(elementwise(call, MULTIPLY, [square, square]), base.span)

@@ -23,7 +23,7 @@ def cast(call: Call, x: object, dtype: object) -> Tensor:
     kind = dtype_word(call, "dtype", dtype)
     if is_number(x):
         require_graph(call)
-        number = int(x) if kind.is_integer else x  # type: ignore[call-overload]
+        number = int(x) if kind.is_integer else x
         return give(call, hlo.splat(check_number(call, number, kind, call.where("x")), [], kind.mlir), kind, ())
     x = tensor(call, "x", x)
     return give(call, convert(x.value, x.dtype, kind), kind, x.shape)

@@ -40,9 +40,10 @@ def same_shape(call: Call, name: str, a: object, b: object) -> Tensor:
         if not isinstance(x, Tensor):
             call.fail("E-TYPE-002", f"`{name}` takes tensors, and its {what} are {describe(x)}",
                       label=f"{what}: {describe(x)}")
-    if tuple(a.shape) != tuple(b.shape):  # type: ignore[attr-defined]
-        _two_shapes(call, name, a, b)  # type: ignore[arg-type]
-    return a  # type: ignore[return-value]
+    assert isinstance(a, Tensor) and isinstance(b, Tensor)
+    if tuple(a.shape) != tuple(b.shape):
+        _two_shapes(call, name, a, b)
+    return a
 
 
 def _two_shapes(call: Call, name: str, a: Tensor, b: Tensor) -> None:

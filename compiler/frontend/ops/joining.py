@@ -10,7 +10,14 @@ from sexpgpu.compiler.frontend.ops.support.axes import axes_of, axis_of, integer
 from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype
 from sexpgpu.compiler.frontend.ops.support.dtype import check_number
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
-from sexpgpu.compiler.frontend.ops.support.staged import describe, give, is_number, rule_note, show_shape, tensor
+from sexpgpu.compiler.frontend.ops.support.staged import (
+    describe,
+    give,
+    number_argument,
+    rule_note,
+    show_shape,
+    tensor,
+)
 from sexpgpu.compiler.frontend.values import Dim, Tensor
 from sexpgpu.diagnostics import Edit, Fix, Label
 
@@ -191,10 +198,7 @@ def pad(call: Call, x: object, widths: object, value: object) -> Tensor:
     high = [integer(call, "widths", p[1], "a width") for p in pairs]
     if any(n < 0 for n in (*low, *high)):
         call.fail("E-SHAPE-009", "a border of negative width", at=span, label="a width below 0", fix="`slice` cuts")
-    if not is_number(value):
-        call.fail("E-TYPE-003", f"the border of `pad` is a number known at compile time, not {describe(value)}",
-                  at=call.where("value"), label=f"this is {describe(value)}")
-    number = check_number(call, value, x.dtype, call.where("value"), call.where("x"))  # type: ignore[arg-type]
+    number = check_number(call, number_argument(call, "value", value), x.dtype, call.where("value"), call.where("x"))
     dims = [d if not (a or b) else int(d) + a + b for d, a, b in zip(x.shape, low, high, strict=True)]
     return give(call, hlo.pad(x.value, hlo.splat(number, [], x.dtype.mlir), low, high), x.dtype, dims)
 

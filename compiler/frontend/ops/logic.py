@@ -15,7 +15,7 @@ from itertools import pairwise
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support import host
-from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype, broadcast_shapes, operand, stretch
+from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype, broadcast_arguments, operand, stretch
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL
 from sexpgpu.compiler.frontend.ops.support.elementwise import Elementwise, at, at_rest, elementwise, stage
 from sexpgpu.compiler.frontend.ops.support.staged import describe, give, is_number
@@ -27,7 +27,7 @@ NO_GRAD = "none: it is constant almost everywhere"
 RULE = "broadcast(a b) -> bool"
 
 
-def comparison(direction: str, number: Callable[[object, object], bool]) -> Elementwise:
+def comparison(direction: str, number: Callable[..., bool]) -> Elementwise:
     return Elementwise(number, partial(host.compare, direction), partial(hlo.compare, direction), domain="any",
                        keep_bool=True, result=BOOL)
 
@@ -162,7 +162,7 @@ def where(call: Call, condition: object, x: object, y: object) -> object:
     if all(isinstance(b, bool) for b in (x, y)):
         dtype = BOOL
     tensors = [a for a in (test, *branches) if isinstance(a.value, Tensor)]
-    dims = broadcast_shapes(call, [a.value for a in tensors], [a.span for a in tensors])  # type: ignore[misc]
+    dims = broadcast_arguments(call, tensors)
     chosen = [operand(call, b, dtype, dims, [t for t in tensors if t is not test]) for b in branches]
     return give(call, hlo.select(stretch(condition.value, dims), *chosen), dtype, dims)
 

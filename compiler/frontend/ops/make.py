@@ -10,7 +10,14 @@ from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import integer, shape_argument
 from sexpgpu.compiler.frontend.ops.support.broadcast import stretch
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, check_number, convert, dtype_word
-from sexpgpu.compiler.frontend.ops.support.staged import describe, give, is_number, refuse_kind, require_graph, tensor
+from sexpgpu.compiler.frontend.ops.support.staged import (
+    describe,
+    give,
+    is_number,
+    number_argument,
+    require_graph,
+    tensor,
+)
 from sexpgpu.compiler.frontend.values import Tensor
 from sexpgpu.runtime.dtypes import DType
 
@@ -47,7 +54,7 @@ def full(call: Call, shape: object, value: object, dtype: object) -> Tensor:
     sizes = shape_argument(call, "shape", shape)
     if is_number(value):
         kind = dtype_word(call, "dtype", dtype, number_dtype(value))
-        number = check_number(call, value, kind, call.where("value"))  # type: ignore[arg-type]
+        number = check_number(call, value, kind, call.where("value"))
         return give(call, hlo.splat(number, [int(n) for n in sizes], kind.mlir), kind, sizes)
     x = tensor(call, "value", value)
     if x.rank:
@@ -74,26 +81,23 @@ _like("ones-like", 1)
     doc="`(arange n)` counts from 0, `(arange start stop step)` to below `stop`. i32, or f32 where a float is given.")
 def arange(call: Call, start: object, stop: object, step: object, dtype: object) -> Tensor:
     require_graph(call)
-    first, last = (0, start) if stop is None else (start, stop)
-    pace = 1 if step is None else step
-    for parameter, value in (("start", start), ("stop", last), ("step", pace)):
-        if not is_number(value):
-            call.fail("E-TYPE-003", f"`arange` counts between numbers known at compile time, not {describe(value)}",
-                      at=call.where(parameter), label=f"this is {describe(value)}")
+    given = number_argument(call, "start", start)
+    first, last = (0, given) if stop is None else (given, number_argument(call, "stop", stop))
+    pace = 1 if step is None else number_argument(call, "step", step)
     floats = any(isinstance(v, float) for v in (first, last, pace))
     kind = dtype_word(call, "dtype", dtype, F32 if floats else I32)
-    size = math.ceil((last - first) / pace) if pace else 0  # type: ignore[operator]
+    size = math.ceil((last - first) / pace) if pace else 0
     if size < 1:
         call.fail("E-SHAPE-009", f"`arange` from {first} to {last} by {pace} has no elements", label="empty",
                   notes=["tensors without elements do not exist"])
     size = last if first == 0 and pace == 1 and isinstance(last, int) else size
     wide = kind if kind.is_float or kind.is_integer else I32
-    value = hlo.iota([int(size)], 0, wide.mlir)  # type: ignore[call-overload]
+    value = hlo.iota([int(size)], 0, wide.mlir)
     for number, combine, neutral in ((pace, hlo.multiply, 1), (first, hlo.add, 0)):
         if number != neutral:
-            checked = check_number(call, number, wide, call.where("start"))  # type: ignore[arg-type]
-            value = combine(value, hlo.splat(checked, [int(size)], wide.mlir))  # type: ignore[call-overload]
-    return give(call, convert(value, wide, kind), kind, [size])  # type: ignore[list-item]
+            checked = check_number(call, number, wide, call.where("start"))
+            value = combine(value, hlo.splat(checked, [int(size)], wide.mlir))
+    return give(call, convert(value, wide, kind), kind, [size])
 
 
 @op("linspace", "start stop count &key (dtype :f32)", group=GROUP, rule="a b n -> [n]", grad=CONSTANT,
@@ -103,18 +107,16 @@ def linspace(call: Call, start: object, stop: object, count: object, dtype: obje
     n = integer(call, "count", count)
     if n < 1:
         call.fail("E-SHAPE-009", f"`linspace` of {n} numbers", at=call.where("count"), label=f"size {n}")
-    for parameter, value in (("start", start), ("stop", stop)):
-        if not is_number(value):
-            refuse_kind(call, call.where(parameter), value, "numbers known at compile time")
+    start, stop = number_argument(call, "start", start), number_argument(call, "stop", stop)
     kind = dtype_word(call, "dtype", dtype, F32)
-    step = (stop - start) / (n - 1) if n > 1 else 0.0  # type: ignore[operator]
+    step = (stop - start) / (n - 1) if n > 1 else 0.0
     # Counted from both ends, so that both are exact.
     index = hlo.iota([int(n)], 0, "f32")
     low = hlo.add(hlo.multiply(index, hlo.splat(step, [int(n)], "f32")), hlo.splat(float(start), [int(n)], "f32"))
     back = hlo.subtract(hlo.splat(float(n - 1), [int(n)], "f32"), index)
     high = hlo.subtract(hlo.splat(float(stop), [int(n)], "f32"), hlo.multiply(back, hlo.splat(step, [int(n)], "f32")))
     half = hlo.compare("LT", index, hlo.splat(n / 2, [int(n)], "f32"))
-    value = hlo.select(half, low, high) if n > 1 else hlo.splat(float(start), [1], "f32")  # type: ignore[arg-type]
+    value = hlo.select(half, low, high) if n > 1 else hlo.splat(float(start), [1], "f32")
     return give(call, convert(value, F32, kind), kind, [n])
 
 

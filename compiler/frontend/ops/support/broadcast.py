@@ -80,6 +80,12 @@ def _fix(a: Tensor, b: Tensor, span_a: Span, span_b: Span) -> Fix | None:
     return None
 
 
+def broadcast_arguments(call: Call, arguments: Sequence[Argument]) -> list[int]:
+    """The shape that the tensors among the arguments broadcast to."""
+    found = [(a.value, a.span) for a in arguments if isinstance(a.value, Tensor)]
+    return broadcast_shapes(call, [t for t, _ in found], [span for _, span in found])
+
+
 def stretch(value: ir.Value, dims: Sequence[int]) -> ir.Value:
     """`value` broadcast to `dims`, its axes matched from the right."""
     rank = len(hlo.shape_of(value))
@@ -118,7 +124,7 @@ def agree(call: Call, arguments: Sequence[Argument], *, keep_bool: bool = False)
     """Operands of an elementwise operation in one dtype and one shape. At least one is a tensor."""
     dtype = agree_dtype(call, arguments, keep_bool=keep_bool)
     tensors = [a for a in arguments if isinstance(a.value, Tensor)]
-    dims = broadcast_shapes(call, [a.value for a in tensors], [a.span for a in tensors])  # type: ignore[misc]
+    dims = broadcast_arguments(call, tensors)
     return dtype, dims, [operand(call, a, dtype, dims, tensors) for a in arguments]
 
 

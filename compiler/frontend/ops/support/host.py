@@ -29,7 +29,10 @@ def constant(number: int | float | bool, span: Span) -> HostScalar:
 
 
 def scalar(value: object, span: Span) -> HostScalar:
-    return value if isinstance(value, HostScalar) else constant(value, span)  # type: ignore[arg-type]
+    if isinstance(value, HostScalar):
+        return value
+    assert isinstance(value, (int, float))
+    return constant(value, span)
 
 
 def _op(name: str, kind: str, operands: Sequence[ir.Value], attributes: dict | None = None) -> ir.Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call
@@ -43,9 +43,17 @@ def _with_origins(maker: Origin, dims: Sequence[int]) -> tuple[Dim, ...]:
     return tuple(d if isinstance(d, Dim) and d.origin else Dim(d, maker) for d in dims)
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """A compile-time number; booleans count, as 0 and 1."""
     return isinstance(value, (int, float))
+
+
+def number_argument(call: Call, parameter: str, value: object) -> int | float:
+    """A number known at compile time, or E-TYPE-003."""
+    if is_number(value):
+        return value
+    call.fail("E-TYPE-003", f"the {parameter} of `{call.op.name}` is a number known at compile time, not "
+              f"{describe(value)}", at=call.where(parameter), label=f"this is {describe(value)}")
 
 
 def show_shape(dims: Sequence[int]) -> str:
