@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sexpgpu.compiler.frontend.call_binding import Callee, CallShape, bind
+from sexpgpu.compiler.frontend.call_binding import CallShape, bind
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.environment import Global, Module
-from sexpgpu.compiler.frontend.lambda_list import LambdaList
 from sexpgpu.compiler.frontend.ops.registry import Op
 from sexpgpu.compiler.frontend.scope import Scope
-from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, malformed
+from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, malformed, nil_node, poison_node
 from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
 
@@ -25,56 +24,6 @@ if TYPE_CHECKING:
 
 #: How many expansions of macros may stand inside each other.
 MAX_EXPANSIONS = 200
-
-
-class Lambda:
-    """The code of one function. The body is analysed when it is first needed: only then are all names known."""
-
-    __slots__ = ("_analyzer", "_body", "_data", "_is_top_level", "callee", "defaults", "doc", "name",
-                 "params", "scope", "span")
-
-    def __init__(self, analyzer: Analyzer, name: str, params: LambdaList, body: Sequence[Datum], span: Span,
-                 enclosing: Scope | None) -> None:
-        self._analyzer, self._data, self._body = analyzer, body, None
-        self.name, self.params, self.span = name, params, span
-        self.callee = Callee(name, params, by_name=analyzer.module.is_prelude, span=span)
-        self.scope = Scope.inner(enclosing)
-        self._is_top_level = enclosing is None
-        self.doc = None
-        if len(body) > 1 and isinstance(body[0], Atom) and isinstance(body[0].value, str):
-            self.doc, self._data = body[0].value, body[1:]
-        self.defaults: tuple[Node | None, ...] = ()
-
-    def body(self) -> Node:
-        if self._body is None:
-            # Set first, for a macro of the body may call the function whose body this is.
-            self._body = _poison
-            outer = self._analyzer.within
-            if self._is_top_level:
-                self._analyzer.within = self.name
-            defaults: list[Node | None] = [None] * len(self.params.required)
-            for parameter in self.params.required:
-                self.scope.bind(parameter.name)
-            for parameter in (*self.params.optional, *self.params.key):
-                # A default sees the parameters before it.
-                datum = parameter.default
-                defaults.append(_nil if datum is None else self._analyzer.node(datum, self.scope))
-                self.scope.bind(parameter.name)
-            if self.params.rest:
-                defaults.append(None)
-                self.scope.bind(self.params.rest.name)
-            self.defaults = tuple(defaults)
-            self._body = self._analyzer.sequence(self._data, self.scope)
-            self._analyzer.within = outer
-        return self._body
-
-
-def _nil(_frame: list) -> None:
-    return None
-
-
-def _poison(_frame: list) -> object:
-    return POISON
 
 
 class Analyzer:
@@ -94,7 +43,7 @@ class Analyzer:
             if datum.bracket == "[":
                 return self._vector([self.node(item, scope) for item in datum.items])
             if not datum.items:
-                return _nil
+                return nil_node
             return self._form(datum, scope)
         except Malformed as error:
             return self.wrong([error.diagnostic])
@@ -103,7 +52,7 @@ class Analyzer:
         """The data in order; the value is the last one's, nil of none."""
         nodes = [self.node(datum, scope) for datum in data]
         if not nodes:
-            return _nil
+            return nil_node
         if len(nodes) == 1:
             return nodes[0]
         *before, last = nodes
@@ -268,7 +217,7 @@ class Analyzer:
         self.expansions += 1
         try:
             expansion = self.evaluator.expand(macro, form)
-            return _poison if expansion is None else self.node(expansion, scope)
+            return poison_node if expansion is None else self.node(expansion, scope)
         finally:
             self.expansions -= 1
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
+from sexpgpu.compiler.frontend.lambda_code import Lambda
 from sexpgpu.compiler.frontend.lambda_list import read_lambda_list
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Node
 from sexpgpu.diagnostics import Diagnostic, Fix, Label, Span
 
 if TYPE_CHECKING:
-    from sexpgpu.compiler.frontend.analysis import Analyzer, Lambda
+    from sexpgpu.compiler.frontend.analysis import Analyzer
     from sexpgpu.compiler.frontend.environment import Global, Kind
 
 KINDS: dict[str, Kind] = {"defun": "function", "defmacro": "macro", "defvar": "variable"}
@@ -44,8 +45,6 @@ def defined_name(form: Form) -> str | Diagnostic:
 
 def function_of(analyzer: Analyzer, found: Global) -> Lambda | None:
     """The code of a `defun` or `defmacro`; None where its parameter list is wrong (reported)."""
-    from sexpgpu.compiler.frontend.analysis import Lambda
-
     reporter = analyzer.evaluator.reporter
 
     def report(code: str, message: str, span: Span, label: str) -> None:

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import sexpgpu.compiler.frontend.special_forms  # noqa: F401  (fills the table of special forms)
-from iree.compiler import ir
-from sexpgpu.compiler.frontend.analysis import Analyzer, Lambda
+from sexpgpu.compiler.frontend.analysis import Analyzer
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.call_binding import Callee, CallShape, Slot, bind
 from sexpgpu.compiler.frontend.code_values import to_data, to_value
@@ -20,6 +19,8 @@ from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
 from sexpgpu.compiler.frontend.definitions import function_of, initializer_of
 from sexpgpu.compiler.frontend.environment import Global, Module, PreludeModule, State, UserModule
 from sexpgpu.compiler.frontend.initialisers import Initialisers
+from sexpgpu.compiler.frontend.lambda_code import Lambda
+from sexpgpu.compiler.frontend.locations import Locations
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.report import Activation, Reporter
 from sexpgpu.compiler.frontend.staging import Staging
@@ -46,13 +47,13 @@ class Evaluator:
         self.trace = Trace()
         self.staging = Staging(self)
         self.initialisers = Initialisers(self)
+        self.location = Locations(reporter).of
         self.prelude = PreludeModule(Path(__file__).parent / "prelude", sources, reporter.add)
         self.user = UserModule(self.prelude)
         self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}
         self.unresolved: list[tuple[Analyzer, str, Span, set[str]]] = []
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
-        self._places: dict[tuple[Span, str], ir.Location] = {}
         self._gensyms = 0
         self._steps = 0
 
@@ -243,27 +244,3 @@ class Evaluator:
         if result.__class__ is int:
             return Dim(result, Origin(f"this `{op.name}`", shape.span))
         return result
-
-    # -- locations ----------------------------------------------------------------------------------------------------
-
-    def location(self, span: Span) -> ir.Location:
-        """The span, in the function it stands in, called from where the functions in progress were called."""
-        return self._located(span, len(self.reporter.calls))
-
-    def _located(self, span: Span, depth: int) -> ir.Location:
-        if depth == 0:
-            return self._place(span, "")
-        activation = self.reporter.calls[depth - 1]
-        if activation.location is None:
-            activation.location = self._located(activation.call, depth - 1)
-        return ir.Location.callsite(self._place(span, activation.name), [activation.location])
-
-    def _place(self, span: Span, function: str) -> ir.Location:
-        """The place alone, named after the function it stands in. A layer that is called twelve times has it once."""
-        place = self._places.get((span, function))
-        if place is None:
-            place = ir.Location.file(span.file, span.line, span.column, span.end_line, span.end_column)
-            if function:
-                place = ir.Location.name(function, place)
-            self._places[span, function] = place
-        return place

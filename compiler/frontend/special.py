@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from sexpgpu.compiler.frontend.data import Form
 from sexpgpu.compiler.frontend.scope import Scope
+from sexpgpu.compiler.frontend.values import POISON
 from sexpgpu.diagnostics import Diagnostic, Fix, Label, Span
 
 if TYPE_CHECKING:
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 
 Frame: TypeAlias = "list"
 Node: TypeAlias = Callable[[Frame], object]
+
+
+def nil_node(_frame: Frame) -> None:
+    """The node of nothing."""
+    return None
+
+
+def poison_node(_frame: Frame) -> object:
+    """The node of what is wrong and reported."""
+    return POISON
 
 
 class Malformed(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
+from sexpgpu.compiler.frontend.lambda_code import Lambda
 from sexpgpu.compiler.frontend.lambda_list import read_lambda_list
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import Frame, Malformed, Node, malformed, special
@@ -88,8 +89,6 @@ def let_in_order(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
 @special("lambda")
 @special("fn")
 def function(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
-    from sexpgpu.compiler.frontend.analysis import Lambda
-
     if len(form.items) < 3:
         malformed(form, f"`{form.head}` needs parameters and a body", form.span, "incomplete",
                   shape=f"({form.head} (parameters) body…)")

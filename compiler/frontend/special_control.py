@@ -16,16 +16,12 @@ from sexpgpu.compiler.frontend.code_values import to_value
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.ops import OPS
 from sexpgpu.compiler.frontend.scope import Scope
-from sexpgpu.compiler.frontend.special import Frame, Node, malformed, special
+from sexpgpu.compiler.frontend.special import Frame, Node, malformed, nil_node, special
 from sexpgpu.compiler.frontend.values import POISON, HostScalar, Tensor, is_true, same_value
 from sexpgpu.diagnostics import Span
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.analysis import Analyzer
-
-
-def _nil(_frame: Frame) -> None:
-    return None
 
 
 def is_staged(condition: object) -> bool:
@@ -57,7 +53,7 @@ def if_(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
         malformed(form, "`if` has a condition and one or two branches", form.span, f"it has {len(form.items) - 1}",
                   shape="(if condition then else)")
     test, on_true = (analyzer.node(d, scope) for d in form.items[1:3])
-    on_false = analyzer.node(form.items[3], scope) if len(form.items) == 4 else _nil
+    on_false = analyzer.node(form.items[3], scope) if len(form.items) == 4 else nil_node
     return choose(analyzer, test, on_true, on_false, form.items[1].span, form.span)
 
 
@@ -69,7 +65,7 @@ def when(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
                   shape=f"({form.head} condition body…)")
     test = analyzer.node(form.items[1], scope)
     body = analyzer.sequence(form.items[2:], scope)
-    branches = (body, _nil) if form.head == "when" else (_nil, body)
+    branches = (body, nil_node) if form.head == "when" else (nil_node, body)
     return choose(analyzer, test, *branches, form.items[1].span, form.span)
 
 
@@ -89,7 +85,7 @@ def _clauses(form: Form, data: Sequence[Datum], shape: str) -> list[Form]:
 def cond(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
     """`(cond (test body…) … (else body…))`; a clause of a test alone gives the test's value."""
     clauses = _clauses(form, form.items[1:], "(cond (test body…) … (else body…))")
-    node: Node = _nil
+    node: Node = nil_node
     for clause in reversed(clauses):
         head, body = clause.items[0], clause.items[1:]
         if is_default(head):
@@ -119,7 +115,7 @@ def case(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
     value = analyzer.node(form.items[1], scope)
     inner = scope.nested()
     slot = inner.bind("")
-    node: Node = _nil
+    node: Node = nil_node
     for clause in reversed(_clauses(form, form.items[2:], shape)):
         body = analyzer.sequence(clause.items[1:], inner)
         head = clause.items[0]

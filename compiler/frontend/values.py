@@ -18,7 +18,7 @@ from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
     from iree.compiler import ir
-    from sexpgpu.compiler.frontend.analysis import Lambda
+    from sexpgpu.compiler.frontend.lambda_code import Lambda
 
 
 @dataclass(frozen=True, slots=True)
