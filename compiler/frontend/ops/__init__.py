@@ -9,8 +9,8 @@ from sexpgpu.compiler.frontend.ops.registry import OPS, Call, Failed, Op, op
 
 #: The files of the table, in the manual's order.
 GROUPS: tuple[str, ...] = (
-    "arithmetic", "functions", "logic", "reductions", "shapes", "joining", "indexing", "make", "linear_algebra",
-    "einsum", "random", "control", "cast", "checks",
+    "arithmetic", "functions", "logic", "bits", "reductions", "cumulative", "shapes", "joining", "indexing", "make",
+    "linear_algebra", "einsum", "random", "control", "cast", "checks",
     "lists", "program", "data_forms", "loader_forms", "state", "reports", "experiment_forms",
 )
 

@@ -10,6 +10,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import axis_of, integer
+from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, I32, convert, dtype_word
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import (
@@ -141,3 +142,27 @@ def one_hot(call: Call, ids: object, classes: object, dtype: object) -> Tensor:
     return give(call, value, kind, dims)
 
 
+@op("scatter-add", "x indices updates &key (axis 0)", group=GROUP, rule="[… n …], int [i …], [… i … …] -> [… n …]",
+    doc="`x` with each slice of `updates` added at the place along the axis that its index gives; repeats add up.")
+def scatter_add(call: Call, x: object, indices: object, updates: object, axis: object) -> Tensor:
+    x = tensor(call, "x", x)
+    chosen = integer_tensor(call, "indices", indices, "indices")
+    added = tensor(call, "updates", updates)
+    along = axis_of(call, x, "axis", axis)
+    agree_dtype(call, [Argument(x, call.where("x")), Argument(added, call.where("updates"))], keep_bool=True)
+    wanted = [*x.shape[:along], *chosen.shape, *x.shape[along + 1:]]
+    if [int(d) for d in wanted] != [int(d) for d in added.shape]:
+        wrong = [i for i in range(min(len(wanted), added.rank)) if wanted[i] != added.shape[i]]
+        operands = [Operand("wanted", call.where("indices"), wanted, wrong),
+                    Operand("updates", call.where("updates"), added.shape, wrong, added.span)]
+        call.fail("E-SHAPE-013", f"`scatter-add` into {show_shape(x.shape)} at {show_shape(chosen.shape)} takes "
+                  f"updates {show_shape(wanted)}, not {show_shape(added.shape)}",
+                  **mismatch(operands, rule_note(call), right=False))
+    places = chosen.value if chosen.dtype.bytes >= 4 else convert(chosen.value, chosen.dtype, I32)
+    # Unlike a gather, a scatter is not clamped by definition, and some backends write where it points.
+    shape, kind = hlo.shape_of(places), hlo.element_type(places)
+    places = hlo.minimum(hlo.maximum(places, hlo.zeros_like(places)), hlo.splat(int(x.shape[along]) - 1, shape, kind))
+    window = [*range(along), *range(along + chosen.rank, along + chosen.rank + x.rank - 1 - along)]
+    value = hlo.scatter(x.value, places, added.value, window_dims=window, inserted=[along], index_map=[along],
+                        index_dim=chosen.rank)
+    return give(call, value, x.dtype, x.shape)

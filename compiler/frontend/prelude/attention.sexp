@@ -18,3 +18,17 @@
          (scores (if causal (where (causal-mask (dim q 2) (dim k 2)) scores -1e30) scores))
          (scores (if (nil? mask) scores (where mask scores -1e30))))
     (einsum "bhts,bhsd->bhtd" (softmax scores) v)))
+
+(defun rope (x &key (base 10000.0) (offset 0))
+  "Rotary positions (Su and others 2021) on the last two axes, [… time width] with an even width: element i and element
+   i + width/2 turn together by the angle (offset + time) · base^(-2i/width)."
+  (let* ((half (quotient (dim x -1) 2))
+         (time (arange offset (+ offset (dim x -2)) :dtype :f32))
+         (rates (exp (* (arange half :dtype :f32) (/ (log base) (- half)))))
+         (angles (outer time rates))
+         (halves (split x 2 :axis -1))
+         (a (first halves))
+         (b (last halves)))
+    (concat [(- (* a (cos angles)) (* b (sin angles)))
+             (+ (* b (cos angles)) (* a (sin angles)))]
+            :axis -1)))

@@ -19,24 +19,29 @@
 
 (defun adamw (&key lr (beta1 0.9) (beta2 0.999) (eps 1e-8)
                    clip-norm clip-value weight-decay groups skip-nonfinite ema)
-  "Loshchilov and Hutter 2019: Adam with decoupled weight decay. The means of g and g² start at zero, and are divided
-   by 1 - beta^n in step n, which is computed as -expm1(n log beta): 1 - 0.999 alone is wrong by 5e-5 in f32."
+  "Loshchilov and Hutter 2019: Adam with decoupled weight decay."
   (optimizer
     :hyper (list :lr (%rate "adamw" lr))
-    :init (fn (p) (list :m (zeros-like p) :v (zeros-like p) :n (zeros [])))
-    :update
-    (fn (p g state hyper)
-      (let* ((n (+ (get state :n) 1))
-             (m (+ (* (get state :m) beta1) (* g (- 1 beta1))))
-             (v (+ (* (get state :v) beta2) (* (square g) (- 1 beta2))))
-             (m-share (neg (expm1 (* n (log beta1)))))
-             (v-share (neg (expm1 (* n (log beta2)))))
-             ; m / m-share / (sqrt(v / v-share) + eps), with the scalars taken together first
-             (rate (/ (* (get hyper :lr) (sqrt v-share)) m-share)))
-        (list :param (- p (/ (* m rate) (+ (sqrt v) (* eps (sqrt v-share)))))
-              :state (list :m m :v v :n n))))
+    :init %adam-state
+    :update (fn (p g state hyper) (%adam-step p g state (get hyper :lr) beta1 beta2 eps))
     :clip-norm clip-norm :clip-value clip-value :weight-decay weight-decay
     :groups groups :skip-nonfinite skip-nonfinite :ema ema))
+
+(defun %adam-state (p)
+  (list :m (zeros-like p) :v (zeros-like p) :n (zeros [])))
+
+(defun %adam-step (p g state lr beta1 beta2 eps)
+  "The means of g and g² start at zero, and are divided by 1 - beta^n in step n. That is computed as -expm1(n log beta):
+   1 - 0.999 alone is wrong by 5e-5 in f32."
+  (let* ((n (+ (get state :n) 1))
+         (m (+ (* (get state :m) beta1) (* g (- 1 beta1))))
+         (v (+ (* (get state :v) beta2) (* (square g) (- 1 beta2))))
+         (m-share (neg (expm1 (* n (log beta1)))))
+         (v-share (neg (expm1 (* n (log beta2)))))
+         ; m / m-share / (sqrt(v / v-share) + eps), with the scalars taken together first
+         (rate (/ (* lr (sqrt v-share)) m-share)))
+    (list :param (- p (/ (* m rate) (+ (sqrt v) (* eps (sqrt v-share)))))
+          :state (list :m m :v v :n n))))
 
 (defun lion (&key lr (beta1 0.9) (beta2 0.99)
                   clip-norm clip-value weight-decay groups skip-nonfinite ema)
@@ -52,6 +57,36 @@
               :state (list :m (+ (* m beta2) (* g (- 1 beta2)))))))
     :clip-norm clip-norm :clip-value clip-value :weight-decay weight-decay
     :groups groups :skip-nonfinite skip-nonfinite :ema ema))
+
+(defun %orthogonal (g)
+  "About U Vᵀ of g = U S Vᵀ, by five steps of a quintic Newton–Schulz iteration on the smaller Gram matrix."
+  (let* ((tall (> (dim g 0) (dim g 1)))
+         (x (if tall (transpose g) g))
+         (x (/ x (+ (norm x) 1e-7)))
+         (x (reduce (fn (x i)
+                      (let* ((a (matmul x (transpose x)))
+                             (b (+ (* a -4.7750) (* 2.0315 (matmul a a)))))
+                        (+ (* x 3.4445) (matmul b x))))
+                    (range 5) x)))
+    (if tall (transpose x) x)))
+
+(defun muon (&key lr (momentum 0.95) (beta1 0.9) (beta2 0.95) (eps 1e-8)
+                  clip-norm clip-value weight-decay groups skip-nonfinite ema)
+  "Jordan and others 2024: the step of a matrix is its Nesterov momentum made orthogonal, times
+   √max(1, rows / columns). What is not a matrix takes AdamW's step with the same lr."
+  (optimizer
+      :hyper (list :lr (%rate "muon" lr))
+      :init (fn (p) (if (= (rank p) 2) (list :m (zeros-like p)) (%adam-state p)))
+      :update
+      (fn (p g state hyper)
+        (if (= (rank p) 2)
+            (let* ((m (+ (* (get state :m) momentum) (* g (- 1 momentum))))
+                   (step (%orthogonal (+ (* g (- 1 momentum)) (* m momentum))))
+                   (size (sqrt (maximum 1 (/ (dim p 0) (dim p 1))))))
+              (list :param (- p (* step (* (get hyper :lr) size))) :state (list :m m)))
+            (%adam-step p g state (get hyper :lr) beta1 beta2 eps)))
+      :clip-norm clip-norm :clip-value clip-value :weight-decay weight-decay
+      :groups groups :skip-nonfinite skip-nonfinite :ema ema))
 
 (defun %rate (name lr)
   (if (nil? lr) (error (str "`" name "` needs `:lr`, a number or a schedule")) lr))

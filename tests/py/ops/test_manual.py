@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from sexpgpu.compiler.frontend.ops import OPS
 from sexpgpu.compiler.frontend.ops.manual import PRELUDE, definitions, manual, prelude_entries
 

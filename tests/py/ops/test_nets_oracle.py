@@ -62,7 +62,15 @@ def rms_norm(x, gain, eps=1e-5):
     return x / jnp.sqrt((x ** 2).mean(-1, keepdims=True) + eps) * gain
 
 
+def group_norm(x, groups, gain, bias, eps=1e-5):
+    parts = x.reshape(x.shape[0], -1, groups, x.shape[-1] // groups)
+    centred = parts - parts.mean((1, 3), keepdims=True)
+    return (centred / jnp.sqrt((centred ** 2).mean((1, 3), keepdims=True) + eps)).reshape(x.shape) * gain + bias
+
+
 NORMS = [
+    Case("group-norm", "(group-norm x 3 g b)", {"x": floats(2, 4, 5, 6), "g": GAIN, "b": BIAS},
+         lambda x, g, b: group_norm(x, 3, g, b)),
     Case("layer-norm", "(layer-norm x g b)", {"x": X, "g": GAIN, "b": BIAS}, layer_norm),
     Case("layer-norm far", "(layer-norm x g b)", {"x": X + 1000, "g": GAIN, "b": BIAS}, layer_norm, tolerance=2e-3),
     Case("layer-norm bare", "(layer-norm x nil nil :eps 0.1)", {"x": X}, lambda x: layer_norm(x, 1, 0, 0.1)),
@@ -79,7 +87,17 @@ def attend(q, k, v, mask=None, scale=None):
     return jax.nn.softmax(scores) @ v
 
 
+def rope(x, base=10000.0, offset=0):
+    half = x.shape[-1] // 2
+    angles = jnp.arange(offset, offset + x.shape[-2])[:, None] * base ** (-jnp.arange(half) / half)
+    angles = angles.astype(np.float32)
+    a, b = x[..., :half], x[..., half:]
+    return jnp.concatenate([a * jnp.cos(angles) - b * jnp.sin(angles), b * jnp.cos(angles) + a * jnp.sin(angles)], -1)
+
+
 ATTENTION = [
+    Case("rope", "(rope q)", {"q": Q}, rope),
+    Case("rope offset", "(rope q :base 500.0 :offset 3)", {"q": Q}, lambda q: rope(q, 500.0, 3)),
     Case("attention", "(attention q k v)", {"q": Q, "k": K, "v": V}, attend),
     Case("attention causal", "(attention q k v :causal true)", {"q": Q, "k": K, "v": V},
          lambda q, k, v: attend(q, k, v, np.tril(np.ones((5, 5), bool)))),

@@ -68,12 +68,28 @@ def lion(beta1: float, beta2: float) -> Rule:
     return step
 
 
+def muon(momentum: float) -> Rule:
+    """Keller Jordan's reference (github.com/KellerJordan/Muon), in f64 instead of bf16."""
+    def step(p, g, state, lr, n):
+        m = state["m"] = momentum * state.get("m", 0) + (1 - momentum) * g
+        update = (1 - momentum) * g + momentum * m
+        x = update.T if p.shape[0] > p.shape[1] else update
+        x = x / (np.linalg.norm(x) + 1e-7)
+        for _ in range(5):
+            a = x @ x.T
+            x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
+        x = x.T if p.shape[0] > p.shape[1] else x
+        return p - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * x
+    return step
+
+
 CASES: dict[str, tuple[str, Rule]] = {
     "sgd": ("(sgd :lr 1)", sgd(0, False)),
     "momentum": ("(sgd :lr 1 :momentum 0.9)", sgd(0.9, False)),
     "nesterov": ("(sgd :lr 1 :momentum 0.8 :nesterov true)", sgd(0.8, True)),
     "adamw": ("(adamw :lr 1)", adam(0.9, 0.999, 1e-8)),
     "adamw_betas": ("(adamw :lr 1 :beta1 0.8 :beta2 0.95 :eps 1e-3)", adam(0.8, 0.95, 1e-3)),
+    "muon": ("(muon :lr 1)", muon(0.95)),
     "lion": ("(lion :lr 1)", lion(0.9, 0.99)),
 }
 

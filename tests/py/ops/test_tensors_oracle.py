@@ -124,6 +124,23 @@ def made(name, source, expected, **more):
     return Case(name, source, {}, lambda: expected, grad=False, **more)
 
 
+MORE = [
+    of("cumsum", "(cumsum x :axis -1)", lambda x: jnp.cumsum(x, -1), x=floats(3, 7)),
+    of("cumsum first", "(cumsum x)", lambda x: jnp.cumsum(x, 0)),
+    of("cumprod", "(cumprod x :axis 1)", lambda x: jnp.cumprod(x, 1), x=floats(2, 5)),
+    of("cumsum integers", "(cumsum x :axis 1)", lambda x: jnp.cumsum(x, 1, dtype=np.int32), x=I, grad=False),
+    Case("scatter-add", "(scatter-add x i y)", {"x": M, "i": np.array([1, 4, 1], np.int32), "y": floats(3, 7)},
+         lambda x, i, y: jnp.asarray(x).at[i].add(y)),
+    Case("scatter-add columns", "(scatter-add x i y :axis 1)",
+         {"x": M, "i": np.array([6, 0, 6, 6], np.int32), "y": floats(5, 4)},
+         lambda x, i, y: jnp.asarray(x).at[:, i].add(y)),
+    Case("scatter-add outside", "(scatter-add x i y)", {"x": M, "i": np.array([-3, 9], np.int32), "y": floats(2, 7)},
+         lambda x, i, y: jnp.asarray(x).at[np.array([0, 4])].add(y)),
+    of("bits", "[(bit-and x 5) (bit-or x 2) (bit-xor x -1) (bit-not x) (shift-left x 2) (shift-right x 1)]",
+       lambda x: [x & 5, x | 2, x ^ -1, ~x, x << 2, x >> 1], x=I, grad=False),
+    of("unsigned shift", "[(shift-right x 1) (bit-not x)]", lambda x: [x >> 1, ~x], x=U8, grad=False),
+]
+
 MAKE = [
     made("zeros", "[(zeros [2 3]) (ones 4 :dtype :i32) (full [2] 7) (full [] 1.5)]",
          [np.zeros((2, 3), np.float32), np.ones(4, np.int32), np.full(2, 7, np.int32), np.float32(1.5)]),
@@ -190,7 +207,7 @@ OTHER = [
     of("stop-gradient", "(* x (stop-gradient (exp x)))", lambda x: x * jax.lax.stop_gradient(jnp.exp(x))),
 ]
 
-CASES = [*REDUCTIONS, *SHAPES, *INDEXING, *MAKE, *PRODUCTS, *OTHER]
+CASES = [*REDUCTIONS, *SHAPES, *INDEXING, *MORE, *MAKE, *PRODUCTS, *OTHER]
 
 
 @pytest.fixture(scope="module")
