@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,8 +97,9 @@ def _times(timings: list[Timing]) -> str:
     return "\n".join([*rows, f"{'total':<{left}}{total:8.3f} s"])
 
 
-def _closing_line(out: Path, manifest: dict[str, object], target: str, seconds: float) -> str:
+def _closing_line(out: Path, manifest: Mapping[str, object], target: str, seconds: float) -> str:
     """`model.vmfb: 431.2 KiB, 1,234,567 parameters, cpu, 12.3 s`."""
     parameters = manifest.get("parameters")
-    count = sum(math.prod(p["shape"]) for p in parameters) if isinstance(parameters, list) else 0
+    rows = parameters if isinstance(parameters, list) else []
+    count = sum(math.prod(row["shape"]) for row in rows)
     return f"{out}: {out.stat().st_size / 1024:,.1f} KiB, {count:,} parameters, {target}, {seconds:.1f} s"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sexpgpu.cli.sexpc_flags import Arguments
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import emit, exit_status
 from sexpgpu.diagnostics.span import SourceMap
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.frontend.experiment import StagedModule
 
 
 def run(arguments: Arguments, sources: SourceMap) -> int:
@@ -45,7 +49,7 @@ def overrides(arguments: Arguments) -> dict[str, str]:
     return found
 
 
-def _target_problems(staged: object, target: str) -> list[Diagnostic]:
+def _target_problems(staged: StagedModule | None, target: str) -> list[Diagnostic]:
     """What the target refuses. The passes run without the code generator: they know the target's dtypes and faults."""
     from sexpgpu.compiler.passes.build import run_pipeline
     from sexpgpu.compiler.passes.iree.targets import parse_target
