@@ -19,5 +19,5 @@ def _wide(op: ir.Operation) -> None:
     replace(op, value)
 
 
-WIDE_BF16 = WayRound("wide-bf16-dot", "a small dot of bf16 with a bf16 result fails to compile: it cannot be distributed",
+WIDE_BF16 = WayRound("wide-bf16-dot", "a small dot of bf16 with a bf16 result fails to compile: no distribution",
                      ("cuda",), _wide)

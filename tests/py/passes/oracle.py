@@ -18,6 +18,8 @@ from sexpgpu.compiler.passes.autodiff import AutodiffOptions, inline_calls
 from sexpgpu.compiler.passes.autodiff import apply as autodiff
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
+from sexpgpu.compiler.passes.legalize import LEGALIZE, LegalizeOptions
+from sexpgpu.compiler.passes.pipeline import apply_pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,9 @@ def differentiated(cases: Sequence[Case]) -> ir.Module:
 
 def run(cases: Sequence[Case], target: str = "cpu", driver: str = "local-task") -> dict[str, list[np.ndarray]]:
     """For each case: the value, then the cotangents."""
-    module = differentiated(cases)
-    program = Program(generate(module, parse_target(target), CompileOptions()), driver)
+    module, chosen = differentiated(cases), parse_target(target)
+    apply_pass(module, LEGALIZE[chosen.kind], LegalizeOptions(), set())
+    program = Program(generate(module, chosen, CompileOptions()), driver)
     return {case.name: program.call(case.name, *case.arguments, *_seed(case)) for case in cases}
 
 
