@@ -1,5 +1,8 @@
 """Export `microbatch`: gradients of one microbatch, added to the accumulator.
 
+Forward and backward stand once, in the private `@gradients`, which `microbatch` and `step` call: an artifact compiles
+half as long as with a copy in each.
+
 The accumulator is one tensor a trainable parameter, of its shape and dtype (f32 for a narrower one), so that `update`
 compiles to the same kernels as `step`: slices of one flat buffer would carry their offsets into the kernels and make
 each a kernel of its own. It exists from the first `microbatch` on: a flag on the host, `accumulator.filled`, says
@@ -22,6 +25,7 @@ from sexpgpu.compiler.passes.parameters import hyper_type
 from sexpgpu.compiler.passes.state import global_name, state_rows, trainable
 
 FILLED = "accumulator.filled"
+GRADIENTS = "gradients"
 
 
 def key_type() -> ir.Type:
@@ -98,6 +102,26 @@ def training_inputs(module: ir.Module) -> tuple[list[str], list[ir.Type]]:
     return ([*(n for n, _ in fields), "key", "hyper"], [*(t for _, t in fields), key_type(), hypers_of(module)])
 
 
+def _define_gradients(module: ir.Module, train: ir.Operation) -> None:
+    """`@gradients(fields…, key, hyper)`: the state from its globals; metrics, counters, then every gradient."""
+    names, types = training_inputs(module)
+    with fn.new_function(module, GRADIENTS, types, public=False) as (_, arguments):
+        given = dict(zip(names, arguments, strict=True))
+        results = fn.inline_named(train, training_arguments(module, given))
+        store_buffers(results)
+        signals = [results[n] for n in ("metrics", "counters") if n in results]
+        fn.return_values([*signals, *(results[f"grad:{n}"] for n in trainable(module))])
+
+
+def gradients(module: ir.Module, arguments: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
+    """Calls `@gradients` on an export's arguments: the metrics (and counters), and the gradients."""
+    func = fn.find(module, GRADIENTS)
+    assert func is not None
+    results = fn.call(func, arguments)
+    count = len(results) - len(trainable(module))
+    return results[:count], results[count:]
+
+
 def _merge(totals: Mapping[str, ir.RankedTensorType], fresh: Sequence[ir.Value]) -> list[ir.Value]:
     """`fresh`, plus what the accumulator holds if it holds anything."""
     filled = gl.load(FILLED, ir.IntegerType.get_signless(1))
@@ -125,18 +149,14 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     for name, type_ in totals.items():
         gl.declare(module, name, type_)
     gl.declare(module, FILLED, ir.IntegerType.get_signless(1))
-    names, types = training_inputs(module)
+    _define_gradients(module, train)
+    _, types = training_inputs(module)
     with fn.new_function(module, "microbatch", types) as (_, arguments):
-        given = dict(zip(names, arguments, strict=True))
-        results = fn.inline_named(train, training_arguments(module, given))
-        fresh = [hlo.convert(results[f"grad:{n}"], t.element_type)
-                 for n, t in zip(trainable(module), totals.values(), strict=True)]
-        merged = _merge(totals, fresh)
-        for name, value in zip(totals, merged, strict=True):
+        signals, fresh = gradients(module, arguments)
+        for name, value in zip(totals, _merge(totals, fresh), strict=True):
             gl.store(value, name)
         set_filled(True)
-        store_buffers(results)
-        fn.return_values([results[n] for n in ("metrics", "counters") if n in results])
+        fn.return_values(signals)
     with fn.new_function(module, "accumulator_get", []):
         held = [gl.load(name, type_) for name, type_ in totals.items()]
         fn.return_values([flatten(held, flat.element_type)])
