@@ -31,6 +31,9 @@ class Bar:
         self._due = 0.0
         self._progress.start()
 
+    def due(self, logged: bool) -> bool:
+        return logged or time.monotonic() >= self._due
+
     def step(self, view: View, logged: bool) -> None:
         now = time.monotonic()
         if now < self._due and view.progress < 1.0:

@@ -12,6 +12,9 @@ from sexpgpu.runtime.display.display import View, duration, loss, main_rate, num
 class Plain:
     """Writes to stderr a line at a time."""
 
+    def due(self, logged: bool) -> bool:
+        return logged
+
     def step(self, view: View, logged: bool) -> None:
         if not logged:
             return

@@ -23,15 +23,16 @@ class StepFacts:
     seconds: float
     device_seconds: float
     waited: float
-    ready: int
 
     @property
     def loss(self) -> float:
         return self.values[0]
 
 
-def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, device_bytes: int | None) -> dict[str, Json]:
-    """`tally` already holds the step. The loss is that before the step's update, as the field has it."""
+def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, ready: int, device_bytes: int | None
+            ) -> dict[str, Json]:
+    """`tally` already holds the step; `ready` counts batches. The loss is that before the step's update, as the field
+    has it."""
     line: dict[str, Json] = {"step": tally.step, "time": round(time.time(), 3)}
     for metric, value in zip(manifest.metrics.train, facts.values, strict=True):
         if not metric.counter:
@@ -49,7 +50,7 @@ def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, device_bytes: in
     if manifest.curriculum is not None:
         line["stage"] = manifest.stages[tally.stage]
     line["loader/wait-ms"] = round(facts.waited * 1e3, 3)
-    line["loader/ready"] = facts.ready
+    line["loader/ready"] = ready
     line["time/step-ms"] = round(facts.seconds * 1e3, 3)
     if device_bytes:
         line["memory/device-bytes"] = device_bytes

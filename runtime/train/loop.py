@@ -125,8 +125,7 @@ class Trainer:
         tally.add(records, counted, values[0], skipped)
         waited = self.feed.waited - waited
         seconds = self.speed.step(device, waited)
-        return StepFacts(values, counted, records, hyper, norm, skipped, seconds, device, waited,
-                         self.feed.ready(tally.stage))
+        return StepFacts(values, counted, records, hyper, norm, skipped, seconds, device, waited)
 
     def _hyper(self) -> list[float]:
         """The schedules' values for the step to come, after the curriculum has chosen its stage."""
@@ -157,7 +156,8 @@ class Trainer:
         bad = None if facts.skipped else _not_finite(facts, step)
         stops = bad is not None and self.settings.on_nonfinite == "stop"
         logged = step % self.settings.log_every == 0 or last or bool(due) or stops
-        line = line_of(facts, tally, self.session.manifest, self.session.device.bytes_in_use()) if logged else None
+        line = line_of(facts, tally, self.session.manifest, self.feed.ready(tally.stage),
+                       self.session.device.bytes_in_use()) if logged else None
         if bad is not None and stops:
             assert line is not None
             self._write(line)
@@ -209,11 +209,14 @@ class Trainer:
 
     def _show(self, facts: StepFacts, logged: bool) -> None:
         tally = self.tally
+        due = self.status.due()
+        if not (due or self.display.due(logged)):
+            return
         rates = self.speed.rates(tally)
         left = self.speed.left(self.plan, tally)
         self.display.step(View(tally.step, self.plan.steps(tally), self.plan.progress(tally), facts.loss, rates,
                                facts.seconds, left), logged)
-        if self.status.due():
+        if due:
             self.status.update({
                 "state": "training", "step": tally.step, "steps": self.plan.steps(tally),
                 "progress": self.plan.progress(tally), "stage": self.session.manifest.stages[tally.stage],
