@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -39,6 +40,7 @@ class RunFolder:
 
     def __init__(self, path: Path, manifest: Manifest, *, fresh: bool) -> None:
         self.path = path
+        self._fresh = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -101,6 +103,12 @@ class RunFolder:
         os.replace(temporary, path)
 
     def close(self) -> None:
+        """Lets go of the folder. One that was made for a run that never began is taken away again."""
+        if self._fresh and not self.manifest.exists():
+            self.status.unlink(missing_ok=True)
+            (self.path / ".lock").unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # somebody put something there
+                self.path.rmdir()
         os.close(self._lock)
 
 

@@ -127,6 +127,9 @@ def test_finite_data_sets_the_length(make_artifact, tmp_path: Path, capsys) -> N
 def test_no_length(make_artifact, tmp_path: Path, capsys) -> None:
     assert run(make_artifact(run=()), tmp_path / "a") == 2
     assert "E-RUN-004" in capsys.readouterr().err
+    assert not (tmp_path / "a").exists(), "a run that never began leaves no folder"
+    (tmp_path / "b").mkdir()
+    assert run(make_artifact(run=()), tmp_path / "b") == 2 and (tmp_path / "b").exists()
 
 
 def test_budgets(make_artifact, tmp_path: Path) -> None:
