@@ -95,6 +95,19 @@ def test_scatter_drop(kind: str, tmp_path) -> None:
     assert "minimum" not in run_pass("legalize-cpu{disable=scatter-drop}", scatter(kind))
 
 
+def test_power(tmp_path) -> None:
+    base, exponent = np.meshgrid(np.array([-3, -2, -0.5, 0, 0.5, 1, 2, np.inf], np.float32),
+                                 np.array([-2, -1, -0.5, 0, 0.5, 1, 2, 3], np.float32))
+    text = """func.func @f(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> tensor<8x8xf32> {
+      %0 = stablehlo.power %x, %y : tensor<8x8xf32>
+      return %0 : tensor<8x8xf32> }"""
+    with np.errstate(all="ignore"):
+        want = base ** exponent
+    assert np.allclose(result(text, tmp_path, base, exponent), want, rtol=1e-5, equal_nan=True)
+    wrong = result(text, tmp_path, base, exponent, without="power")
+    assert np.isnan(wrong[~np.isnan(want)]).any()
+
+
 NEGATED = """func.func @f(%x: tensor<64x32xf32>) -> tensor<64xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.negate %x : tensor<64x32xf32>
@@ -118,7 +131,7 @@ def test_cuda(name: str, text: str, tmp_path) -> None:
 
 def test_every_way_round_has_a_test() -> None:
     assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
-                                            "negated-sum", "wide-bf16-dot"}
+                                            "power", "negated-sum", "wide-bf16-dot"}
 
 
 def test_an_unknown_name_is_refused() -> None:
