@@ -9,6 +9,7 @@
 (defvar width 128)
 (defvar heads 4)
 (defvar layers 5)
+(defvar batch-size 16)
 
 ; ---- data --------------------------------------------------------------------------------------------------------
 
@@ -18,14 +19,14 @@
 (defvar train-loader
   (loader :sources [(files ["data/train.parquet"])]
           :fields fields
-          :batch-size 16
+          :batch-size batch-size
           :shuffle 10_000
           :infinite true))
 
 (defvar val-loader
   (loader :sources [(files ["data/val.parquet"])]
           :fields fields
-          :batch-size 16
+          :batch-size batch-size
           :infinite true))
 
 (defun prepare (batch)

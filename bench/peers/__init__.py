@@ -1,0 +1,48 @@
+"""The same training step by each contender, each in a process of its own that works only when it is asked to.
+
+`serve` is the whole protocol: a line on standard input, a line of JSON on standard output. A contender is a function
+that takes one batch of tokens `[batch, time + 1]` (int32) and gives the loss before its update.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+Step = Callable[[np.ndarray], float]
+
+
+def batches(shape: tuple[int, int], vocab: int, count: int = 8) -> list[np.ndarray]:
+    """The same random tokens for everyone."""
+    rng = np.random.default_rng(0)
+    return [rng.integers(0, vocab, shape, dtype=np.int32) for _ in range(count)]
+
+
+def serve(step: Step, data: list[np.ndarray]) -> None:
+    """`losses N`: N steps, their losses. `time N`: one step unmeasured, then N: seconds each, page faults a step."""
+    print(json.dumps({"ready": True}), flush=True)
+    at = 0
+
+    def once() -> float:
+        nonlocal at
+        at += 1
+        return step(data[at % len(data)])
+
+    for line in sys.stdin:
+        word, _, number = line.strip().partition(" ")
+        if word == "losses":
+            print(json.dumps([once() for _ in range(int(number))]), flush=True)
+        elif word == "time":
+            once()
+            faults, seconds = resource.getrusage(resource.RUSAGE_SELF).ru_minflt, []
+            for _ in range(int(number)):
+                begun = time.perf_counter()
+                once()
+                seconds.append(time.perf_counter() - begun)
+            faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
+            print(json.dumps({"seconds": seconds, "faults": faults / len(seconds)}), flush=True)

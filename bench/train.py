@@ -1,0 +1,114 @@
+"""A training step against PyTorch eager and JAX jit, alternating in one run: medians and ratios.
+
+    python bench/train.py [--rounds 12] [--steps 4] [--only bytes-gpt|gpt4]
+
+Two models, one text (`examples/bytes-gpt/experiment.sexp`): the example itself (5 layers, width 128, 256 bytes,
+16 x 128 tokens) and a 4-layer GPT (width 256, vocabulary 4096, 4 x 128 tokens). AdamW, gradients clipped by norm, the
+same first weights and batches; the first losses are compared before anything is timed. Each contender is a process of
+its own, asleep when it is not its turn; a turn is one step unmeasured and then some measured. The ratio is the median
+over rounds of this project's median over the peer's in the same round. Run it on a quiet machine: the load is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+EXPERIMENT = HERE.parent / "examples" / "bytes-gpt" / "experiment.sexp"
+RATE = 1e-3
+MODELS = {
+    "bytes-gpt": {},
+    "gpt4": {"layers": 4, "width": 256, "vocab": 4096, "batch-size": 4},
+}
+FIRST = {"layers": 5, "width": 128, "vocab": 256, "batch-size": 16}
+
+
+class Contender:
+    def __init__(self, name: str, script: str, *words: str | Path) -> None:
+        self.name = name
+        # PyTorch's threads spin between regions by default, also when it is another's turn.
+        environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+        self._process = subprocess.Popen([sys.executable, str(HERE / "peers" / script), *map(str, words)],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self._answer()
+        self.rounds: list[float] = []
+        self.seconds: list[float] = []
+        self.faults = 0.0
+
+    def _answer(self) -> object:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.name} ended: {self._process.wait()}")
+        return json.loads(line)
+
+    def ask(self, words: str) -> object:
+        assert self._process.stdin is not None
+        self._process.stdin.write(words + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def turn(self, steps: int) -> None:
+        answer = self.ask(f"time {steps}")
+        self.seconds += answer["seconds"]
+        self.rounds.append(statistics.median(answer["seconds"]))
+        self.faults = answer["faults"]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def build(model: str, out: Path) -> None:
+    words = [word for name, value in MODELS[model].items() for word in ("-D", f"{name}={value}")]
+    code = "import sys; from sexpgpu.cli.sexpc import main; sys.exit(main())"
+    subprocess.run([sys.executable, "-c", code, "build", str(EXPERIMENT), "-o", str(out), *words], check=True)
+
+
+def compare(model: str, rounds: int, steps: int, folder: Path) -> None:
+    artifact, weights = folder / f"{model}.vmfb", folder / f"{model}.npz"
+    build(model, artifact)
+    size = {**FIRST, **MODELS[model]}
+    ours = Contender("sexpgpu", "sexpgpu_step.py", artifact, RATE, weights)
+    shape = (weights, size["batch-size"], 4, size["layers"], RATE)
+    everyone = [ours, Contender("torch eager", "torch_step.py", *shape), Contender("jax jit", "jax_step.py", *shape)]
+    losses = {c.name: c.ask("losses 5") for c in everyone}
+    for name, values in losses.items():
+        worst = max(abs(a - b) / abs(b) for a, b in zip(losses["sexpgpu"], values, strict=True))
+        print(f"  {name:<12} losses {values[0]:.6f} … {values[-1]:.6f}, apart from ours by at most {worst:.1e}")
+    before = os.getloadavg()[0]
+    for _ in range(rounds):
+        for contender in everyone:
+            contender.turn(steps)
+    print(f"  load {before:.2f} before, {os.getloadavg()[0]:.2f} after; {rounds} rounds of {steps} steps")
+    print(f"  {'':<12} {'median ms':>10} {'least ms':>9} {'faults':>8} {'ours / this':>12} {'of the least':>13}")
+    for c in everyone:
+        ratio = statistics.median(a / b for a, b in zip(ours.rounds, c.rounds, strict=True))
+        print(f"  {c.name:<12} {statistics.median(c.seconds) * 1e3:10.1f} {min(c.seconds) * 1e3:9.1f} {c.faults:8.0f} "
+              f"{ratio:12.2f} {min(ours.seconds) / min(c.seconds):13.2f}", flush=True)
+    for contender in everyone:
+        contender.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--only", choices=tuple(MODELS))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for model in [arguments.only] if arguments.only else MODELS:
+            print(model, flush=True)
+            compare(model, arguments.rounds, arguments.steps, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
