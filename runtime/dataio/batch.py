@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
 from sexpgpu.runtime.dataio.core import Lease
 from sexpgpu.runtime.dataio.spec import Json
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from sexpgpu.runtime.dataio.faults import error
 from sexpgpu.runtime.dataio.spec import FieldSpec, Json
@@ -60,21 +61,21 @@ def from_json(data: object, identity: Identity) -> Cursor:
     """The cursor in `data`, or E-DATA-010 (not a cursor), E-DATA-009 (a cursor of something else)."""
     if not isinstance(data, dict):
         raise error("E-DATA-010", f"a cursor is a JSON object, not {type(data).__name__}")
-    version = _integer(data, "version")
+    values = cast("dict[object, object]", data)
+    version = _integer(values, "version")
     if version != VERSION:
         raise error("E-DATA-010", f"the cursor has the version {version}, and this loader reads version {VERSION}")
     for key, wanted, what in (
-        ("stage", identity.stage, "stage"), ("shuffle", identity.shuffle, "shuffle buffer"),
-        ("rows", identity.rows, "number of rows"), ("fields", identity.fields, "fields"),
-        ("files", identity.files, "files"),
+        ("stage", identity.stage, "another stage"), ("shuffle", identity.shuffle, "another shuffle buffer"),
+        ("rows", identity.rows, "another number of rows"), ("fields", identity.fields, "other fields"),
+        ("files", identity.files, "other files"),
     ):
-        if data.get(key) != wanted:
-            raise error("E-DATA-009", f"the cursor was made with another {what}" if key not in ("fields", "files")
-                        else f"the cursor was made with other {what}",
-                        notes=[f"the cursor says {data.get(key)!r}, this loader {wanted!r}"],
+        if values.get(key) != wanted:
+            raise error("E-DATA-009", f"the cursor was made with {what}",
+                        notes=[f"the cursor says {values.get(key)!r}, this loader {wanted!r}"],
                         fix="resume with the data and the loader that the checkpoint was made with, or start without "
                             "its cursor")
-    cursor = Cursor(_integer(data, "seed"), _integer(data, "epoch"), _integer(data, "position"))
+    cursor = Cursor(_integer(values, "seed"), _integer(values, "epoch"), _integer(values, "position"))
     if cursor.epoch < 0 or not 0 <= cursor.position <= identity.rows:
         raise error("E-DATA-010", f"the cursor points to row {cursor.position} of epoch {cursor.epoch}, and an epoch "
                                   f"has {identity.rows} rows")
@@ -86,8 +87,8 @@ def order_key(seed: int, stage: str) -> int:
     return int.from_bytes(hashlib.sha256(f"sexpgpu.order.1/{seed}/{stage}".encode()).digest()[:8], "little")
 
 
-def _integer(data: dict, key: str) -> int:
-    value = data.get(key)
+def _integer(values: dict[object, object], key: str) -> int:
+    value = values.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
         raise error("E-DATA-010", f"the cursor has no integer `{key}`")
     return value

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
 from sexpgpu.runtime.dataio.batch import Batch, FieldView
+from sexpgpu.runtime.dataio.core import Core, open_core
 from sexpgpu.runtime.dataio.cursor import Cursor, from_json, identity_of, order_key, to_json
 from sexpgpu.runtime.dataio.faults import error
-from sexpgpu.runtime.dataio.core import Core, open_core
 from sexpgpu.runtime.dataio.sources import source_files, stage_named
 from sexpgpu.runtime.dataio.spec import Json, LoaderSpec
 from sexpgpu.runtime.dtypes import DTYPES

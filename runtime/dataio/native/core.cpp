@@ -11,6 +11,7 @@ constexpr int64_t kPieceBytes = int64_t{1} << 20;  // small enough that rows are
 constexpr int64_t kRunBytes = int64_t{8} << 20;    // tiny row groups are decoded together up to this
 constexpr int64_t kPieces = 128;                   // of tiny files, which make tiny pieces
 constexpr int64_t kDecoderBytes = int64_t{16} << 20;  // the bytes of a file that one decoder holds
+constexpr int64_t kWindowBytes = int64_t{1} << 20;    // or this much for each field, where that is more
 constexpr int64_t kSpareSlabs = 2;                    // one being filled, one in the hands of the caller
 
 }  // namespace
@@ -51,8 +52,9 @@ int64_t Core::memory_bound() const {
   // Rows decoded ahead, one piece more for each thread that may be decoding past the limit, and the piece in use.
   const int64_t decoded = settings_.limits.lookahead_rows * row + (settings_.threads + 1) * piece;
   // Each decoder: its bytes of the file, and a piece as stored beside the piece as declared.
-  const int64_t decoders = settings_.limits.open_runs * (kDecoderBytes + 2 * piece);
-  return slabs + buffer + decoded + decoders;
+  const int64_t windows = static_cast<int64_t>(layout_->fields().size()) * kWindowBytes;
+  const int64_t decoders = settings_.limits.open_runs * (std::max(kDecoderBytes, windows) + 2 * piece);
+  return slabs + buffer + decoded + decoders + layout_->held_bytes();
 }
 
 }  // namespace sexpgpu::dataio

@@ -54,6 +54,9 @@ class Reader {
   virtual ~Reader() = default;
   virtual const std::vector<Block>& blocks() const = 0;
 
+  // About how much memory it takes while it is open.
+  virtual int64_t held_bytes() const = 0;
+
   // `blocks` are ascending indices of blocks that hold rows; a piece holds about `piece_bytes`, at least one row.
   virtual std::unique_ptr<BlockStream> stream(const std::vector<int>& blocks, int64_t piece_bytes) const = 0;
 };

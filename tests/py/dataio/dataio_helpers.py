@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from sexpgpu.diagnostics import Diagnostic, SexpError
 from sexpgpu.runtime.dataio import Batch, FieldSpec, FilesSource, Loader, LoaderSpec, StageSpec
 
@@ -73,7 +72,8 @@ def read_ids(loader: Loader, batches: int | None = None) -> list[int]:
     return ids
 
 
-def read_column(folder: Path, array: pa.Array, dtype: str, shape: tuple[int, ...] = (), **options: object) -> np.ndarray:
+def read_column(folder: Path, array: pa.Array, dtype: str, shape: tuple[int, ...] = (),
+                **options: object) -> np.ndarray:
     """`array` written as the column `c` of a file and read as a field of this dtype and shape."""
     write(folder / "c.parquet", {"c": array}, **options)
     spec = make_spec(folder, ["c.parquet"], FieldSpec("f", "c", dtype, shape), batch=max(len(array), 1))

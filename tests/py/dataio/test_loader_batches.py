@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from dataio_helpers import DTYPES, id_spec, make_spec, write, write_ids
-
 from sexpgpu.runtime.dataio import FieldSpec, Loader
 from sexpgpu.runtime.dtypes import DTYPES as TABLE
 

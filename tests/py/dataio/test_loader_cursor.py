@@ -11,12 +11,11 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from dataio_helpers import diagnostic_of, id_spec, ids_of, model_epoch, model_order, read_ids, write_ids
+from dataio_helpers import diagnostic_of, id_spec, ids_of, make_spec, model_epoch, model_order, read_ids, write_ids
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from sexpgpu.diagnostics import SexpError
-from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader, LoaderSpec, StageSpec
+from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader
 
 GROUPS = [[20, 0, 7], [], [33, 1, 1, 1, 12], [40]]
 ROWS = sum(map(sum, GROUPS))
@@ -121,8 +120,7 @@ def test_a_cursor_is_small_and_json(tmp_path: Path) -> None:
 def test_resume_reads_only_what_it_needs(tmp_path: Path) -> None:
     names = write_ids(tmp_path, [[1000] * 50], width=64)
     size = os.path.getsize(tmp_path / names[0])
-    spec = LoaderSpec((FieldSpec("ids", "ids", "i64", (64,)),), (StageSpec("main", (FilesSource(tuple(names), "parquet"),), 500),),
-                      100, str(tmp_path))
+    spec = make_spec(tmp_path, names, FieldSpec("ids", "ids", "i64", (64,)), batch=100, shuffle=500)
     with Loader(spec, seed=0, lookahead=1 << 20) as loader:
         for _ in range(400):
             loader.next()

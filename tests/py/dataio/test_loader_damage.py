@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from dataio_helpers import make_spec, write
-
 from sexpgpu.runtime.dataio import FieldSpec
 
 CHILD = """

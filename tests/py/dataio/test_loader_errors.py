@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dataio_helpers import diagnostic_of, id_spec, make_spec, read_ids, write, write_ids
-
 from sexpgpu.diagnostics import CODES, Diagnostic, SexpError
 from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader, LoaderSpec, ManifestSource, StageSpec
 
@@ -90,7 +89,8 @@ def test_page_checksums_are_verified(tmp_path: Path) -> None:
 
 
 def test_damaged_pages(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.parquet", {"input_ids": pa.array(range(10_000))}, compression="zstd", row_group_size=1000)
+    path = write(tmp_path / "a.parquet", {"input_ids": pa.array(range(10_000))}, compression="zstd",
+                 row_group_size=1000)
     data = bytearray(path.read_bytes())
     chunk = pq.ParquetFile(path).metadata.row_group(4).column(0)
     data[chunk.data_page_offset + 30:chunk.data_page_offset + 60] = bytes(30)
@@ -125,8 +125,8 @@ def test_a_row_s_place(tmp_path: Path) -> None:
             with pytest.raises(SexpError) as caught:
                 loader.next()
         d = diagnostic_of(caught)
-        assert d.message == ("`b.parquet` row 37: the field `:tokens` wants i32, its value 1099511627776 (int64) cannot "
-                             "be represented in i32")
+        assert d.message == ("`b.parquet` row 37: the field `:tokens` wants i32, its value 1099511627776 (int64) "
+                             "cannot be represented in i32")
         assert d.notes == ("row group 2, its row 7; rows and row groups count from 0",
                            "column `input_ids` of type int64")
         assert d.fix is not None

@@ -9,7 +9,6 @@ import pytest
 from dataio_helpers import id_spec, ids_of, model_epoch, model_order, philox, read_ids, write_ids
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from sexpgpu.runtime.dataio import Loader
 
 GROUPS = st.lists(st.lists(st.integers(0, 40), max_size=4), min_size=1, max_size=4).filter(

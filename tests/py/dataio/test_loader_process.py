@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from dataio_helpers import diagnostic_of, id_spec, make_spec, read_ids, write, write_ids
-
 from sexpgpu.diagnostics import SexpError
 from sexpgpu.runtime.dataio import FieldSpec, Loader
 

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from dataio_helpers import diagnostic_of, make_spec, read_column, refused, write
-
 from sexpgpu.diagnostics import SexpError
 from sexpgpu.runtime.dataio import FieldSpec, Loader
 
@@ -91,8 +90,8 @@ def test_struct_members(tmp_path: Path) -> None:
     inner = pa.StructArray.from_arrays([pa.array([1, 2, 3]), pa.array([[1, 2], [3, 4], [5, 6]])], ["n", "l"])
     outer = pa.StructArray.from_arrays([inner, pa.array(["x", "y", "z"])], ["in", "text"])
     write(tmp_path / "s.parquet", {"s": outer, "s.in.n": pa.array([7, 8, 9]), "a.b": pa.array([4, 5, 6])})
-    spec = make_spec(tmp_path, ["s.parquet"], FieldSpec("l", "s.in.l", "i32", (2,)), FieldSpec("n", "s.in.n", "i32", ()),
-                     FieldSpec("ab", "a.b", "i32", ()), batch=3)
+    spec = make_spec(tmp_path, ["s.parquet"], FieldSpec("l", "s.in.l", "i32", (2,)),
+                     FieldSpec("n", "s.in.n", "i32", ()), FieldSpec("ab", "a.b", "i32", ()), batch=3)
     with Loader(spec) as loader:
         arrays = loader.next().arrays  # type: ignore[union-attr]
     assert arrays["l"].tolist() == [[1, 2], [3, 4], [5, 6]]
@@ -113,7 +112,8 @@ def test_null_structs_are_refused_before_later_rows(tmp_path: Path) -> None:
 
 def test_one_column_as_two_fields(tmp_path: Path) -> None:
     write(tmp_path / "c.parquet", {"c": pa.array([[1, 2], [3, 4]])})
-    spec = make_spec(tmp_path, ["c.parquet"], FieldSpec("a", "c", "f32", (2,)), FieldSpec("b", "c", "i8", (2, 1)), batch=2)
+    spec = make_spec(tmp_path, ["c.parquet"], FieldSpec("a", "c", "f32", (2,)), FieldSpec("b", "c", "i8", (2, 1)),
+                     batch=2)
     with Loader(spec) as loader:
         arrays = loader.next().arrays  # type: ignore[union-attr]
     assert arrays["a"].dtype == np.float32 and arrays["a"].tolist() == [[1, 2], [3, 4]]

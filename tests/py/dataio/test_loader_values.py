@@ -13,7 +13,6 @@ import pytest
 from dataio_helpers import DTYPES, make_spec, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from sexpgpu.diagnostics import SexpError
 from sexpgpu.runtime.dataio import FieldSpec, Loader
 
@@ -63,14 +62,16 @@ def same(a: Number, b: Number) -> bool:
 
 
 def near_powers(low: int, high: int) -> st.SearchStrategy[int]:
-    near = st.builds(lambda e, d, s: s * ((1 << e) + d), st.integers(0, 64), st.integers(-2, 2), st.sampled_from([1, -1]))
+    near = st.builds(lambda e, d, s: s * ((1 << e) + d), st.integers(0, 64), st.integers(-2, 2),
+                     st.sampled_from([1, -1]))
     return st.one_of(st.integers(low, high), near.filter(lambda v: low <= v <= high), st.integers(max(low, -3), 3))
 
 
 def edges(width: int) -> st.SearchStrategy[float]:
     limits = [0.0, -0.0, 1.0, 0.5, 65504.0, 65519.0, 65520.0, 2.0**24 + 1, 2.0**63, 2.0**64, -(2.0**63), 3.4028235e38,
-              3.4028236e38, 1e39, 1e-45, 7e-46, 2.0**-24, 2.0**-25, 2.0**-26 * 3, 3.3895314e38, 3.3961775e38, math.inf, math.nan,
-              1 + 2.0**-8, 1 + 2.0**-9, 1 + 3 * 2.0**-8, 2.0**53, 1.7976931348623157e308, 255.0, 256.0, -129.0]
+              3.4028236e38, 1e39, 1e-45, 7e-46, 2.0**-24, 2.0**-25, 2.0**-26 * 3, 3.3895314e38, 3.3961775e38, math.inf,
+              math.nan, 1 + 2.0**-8, 1 + 2.0**-9, 1 + 3 * 2.0**-8, 2.0**53, 1.7976931348623157e308, 255.0,
+              256.0, -129.0]
     cast = {16: np.float16, 32: np.float32, 64: np.float64}[width]
     with np.errstate(over="ignore"):
         return st.one_of(st.floats(width=width), st.sampled_from([float(cast(v)) for v in limits]),  # type: ignore[arg-type]
@@ -89,7 +90,8 @@ SOURCES: dict[str, tuple[pa.DataType, st.SearchStrategy, bool]] = {
     "bool": (pa.bool_(), st.booleans(), True),
     "half": (pa.float16(), edges(16), False), "float": (pa.float32(), edges(32), False),
     "double": (pa.float64(), edges(64), False),
-    "decimal32": (pa.decimal32(7, 2), decimals(7, 2), False), "decimal64": (pa.decimal64(16, 4), decimals(16, 4), False),
+    "decimal32": (pa.decimal32(7, 2), decimals(7, 2), False),
+    "decimal64": (pa.decimal64(16, 4), decimals(16, 4), False),
     "decimal128": (pa.decimal128(25, 3), decimals(25, 3), False),
     "decimal256": (pa.decimal256(60, 10), decimals(60, 10), False),
     "decimal0": (pa.decimal128(38, 0), decimals(38, 0), False),

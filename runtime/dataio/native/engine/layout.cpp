@@ -12,7 +12,7 @@ namespace sexpgpu::dataio {
 namespace {
 
 FileEntry entry_of(const FileName& name, const Reader& reader, int64_t bytes) {
-  FileEntry entry{name, reader.blocks(), {0}, bytes};
+  FileEntry entry{name, reader.blocks(), {0}, bytes, reader.held_bytes()};
   for (const Block& block : entry.blocks) entry.block_start.push_back(entry.block_start.back() + block.rows);
   return entry;
 }
@@ -102,6 +102,19 @@ Layout::Layout(std::vector<Field> fields, std::vector<FileEntry> files, std::vec
       row_bytes_(dataio::row_bytes(fields_)) {
   for (const auto& file : files_) start_.push_back(start_.back() + file.rows());
   for (size_t i = 0; i < readers.size(); ++i) open_.emplace_back(static_cast<int>(i), std::move(readers[i]));
+}
+
+int64_t Layout::held_bytes() const {
+  std::vector<int64_t> readers;
+  int64_t total = 0;
+  for (const auto& file : files_) {
+    readers.push_back(file.held_bytes);
+    total += static_cast<int64_t>(sizeof(FileEntry) + file.blocks.size() * (sizeof(Block) + sizeof(int64_t)));
+  }
+  // One more than are kept: a reader is opened before another is closed.
+  std::sort(readers.rbegin(), readers.rend());
+  for (size_t i = 0; i < readers.size() && i <= open_files_; ++i) total += readers[i];
+  return total;
 }
 
 int Layout::file_of(int64_t row) const {

@@ -28,6 +28,7 @@ struct FileEntry {
   std::vector<Block> blocks;
   std::vector<int64_t> block_start;  // the file's row at which each block begins, and its end
   int64_t bytes = 0;
+  int64_t held_bytes = 0;  // by the reader, while it is open
   int64_t rows() const { return block_start.back(); }
 };
 
@@ -43,6 +44,9 @@ class Layout {
   int64_t rows() const { return start_.back(); }
   int64_t row_bytes() const { return row_bytes_; }
   int64_t file_start(int file) const { return start_[file]; }
+
+  // About how much memory the files take: the tables of blocks, and the readers that may be open at once.
+  int64_t held_bytes() const;
 
   // The file that holds a row of the run.
   int file_of(int64_t row) const;
