@@ -73,4 +73,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     optimizer.erase()
 
 
-PASS = Pass("optimizer", "exports step and update: the update rule behind the backward and on accumulated gradients", apply)
+PASS = Pass("optimizer", "exports step and update: the update rule after the backward, or after accumulation", apply)
