@@ -1,7 +1,6 @@
 """Exports `evaluate_<i>`, `evaluate_<i>_row`, in the order of the manifest's evaluations.
 
-Their arguments are the fields and `key`; a pass whose graph reads a schedule takes `hyper` too, last, and its manifest
-entry says `"hyper": true` (the key is absent otherwise).
+Their arguments are the fields, `key` and `hyper`, as those of the training exports.
 """
 
 from __future__ import annotations
@@ -13,19 +12,15 @@ from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Pass
 
 
-def _export(module: ir.Module, func: ir.Operation, name: str) -> bool:
-    """Inlines `func` into the export; True when it reads schedules and so has a last argument `hyper`."""
+def _export(module: ir.Module, func: ir.Operation, name: str) -> None:
     named = list(zip(fn.argument_names(func), fn.body(func).arguments, strict=True))
-    inputs = [(n, v.type) for n, v in named if n.startswith("field:")] + [("key", ac.key_type())]
-    reads_schedules = any(n == "hyper" for n, _ in named)
-    if reads_schedules:
-        inputs.append(("hyper", ac.hypers_of(module)))
+    inputs = [*((n, v.type) for n, v in named if n.startswith("field:")),
+              ("key", ac.key_type()), ("hyper", ac.hypers_of(module))]
     with fn.new_function(module, name, [t for _, t in inputs]) as (_, arguments):
         given = dict(zip((n for n, _ in inputs), arguments, strict=True))
         results = fn.inline_named(func, ac.training_arguments(module, given))
         fn.return_values([results["metrics"]])
     func.erase()
-    return reads_schedules
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:
@@ -34,8 +29,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
         whole = fn.find(module, f"evaluate.{entry['name']}")
         assert whole is not None
         entry["export"], entry["row_export"] = f"evaluate_{i}", None
-        if _export(module, whole, f"evaluate_{i}"):
-            entry["hyper"] = True
+        _export(module, whole, f"evaluate_{i}")
         if (row := fn.find(module, f"evaluate.{entry['name']}.row")) is not None:
             entry["row_export"] = f"evaluate_{i}_row"
             _export(module, row, f"evaluate_{i}_row")

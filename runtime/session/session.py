@@ -110,12 +110,13 @@ class Session:
 
     # -- evaluation and scalars ---------------------------------------------------------------------------------------
 
-    def evaluate(self, index: int, batch: Arrays, key: Sequence[int], *, row: bool = False) -> NDArray:
+    def evaluate(self, index: int, batch: Arrays, key: Sequence[int], hyper: Sequence[float], *,
+                 row: bool = False) -> NDArray:
         """The metrics of one batch of the `index`-th evaluation; `row` takes a batch of one row."""
         evaluation = self.manifest.evaluations[index]
         export = evaluation.row_export if row else evaluation.export
         assert export is not None
-        self._call(export, [*self._fields(evaluation.fields, batch), self._key.set(key)])
+        self._call(export, [*self._fields(evaluation.fields, batch), self._key.set(key), self._hyper.set(hyper)])
         return np.array(self._result(0, "f32"))
 
     def scalars(self, values: Sequence[int | float]) -> iree.VmVariantList:

@@ -6,7 +6,7 @@ know where one stood. The last, partial batch goes through the export for one ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sexpgpu.runtime.artifact.manifest import Evaluation
@@ -27,8 +27,11 @@ class Evaluator:
     stop: StopFlag
     progress: Callable[[str, int, int | None], None]
 
-    def run(self, index: int, step: int) -> dict[str, float] | None:
-        """`eval/<pass>/<metric>` after `step` updates, or None where a signal came before the end."""
+    def run(self, index: int, step: int, hyper: Sequence[float]) -> dict[str, float] | None:
+        """`eval/<pass>/<metric>` after `step` updates, or None where a signal came before the end.
+
+        `hyper` are the schedules' values of the step to come.
+        """
         evaluation = self.session.manifest.evaluations[index]
         whole = evaluation.batches is None
         loader = self.open_loader(
@@ -44,7 +47,7 @@ class Evaluator:
                 batch = loader.next()
                 if batch is None:
                     break
-                calls = self._batch(index, evaluation, batch, step, calls, reduction)
+                calls = self._batch(index, evaluation, batch, step, calls, hyper, reduction)
                 batch.release()
                 done += 1
                 self.progress(evaluation.name, done, total)
@@ -54,14 +57,14 @@ class Evaluator:
                 for m, value in zip(evaluation.metrics, reduction.results(), strict=True)}
 
     def _batch(self, index: int, evaluation: Evaluation, batch: Batch, step: int, calls: int,
-               reduction: Reduction) -> int:
+               hyper: Sequence[float], reduction: Reduction) -> int:
         """Adds a batch to `reduction`; gives the number of calls made so far, which is the key of the next one."""
         seed = self.settings.seed
         if batch.records == evaluation.loader.batch_size:
-            reduction.add(self.session.evaluate(index, batch.arrays, (seed, step, calls, 0)), batch.records)
+            reduction.add(self.session.evaluate(index, batch.arrays, (seed, step, calls, 0), hyper), batch.records)
             return calls + 1
         for row in range(batch.records):
             arrays = {name: array[row:row + 1] for name, array in batch.arrays.items()}
-            reduction.add(self.session.evaluate(index, arrays, (seed, step, calls, 0), row=True))
+            reduction.add(self.session.evaluate(index, arrays, (seed, step, calls, 0), hyper, row=True))
             calls += 1
         return calls

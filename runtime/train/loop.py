@@ -137,6 +137,10 @@ class Trainer:
                     "E-RUN-009", f"the curriculum gave the stage {stage} at step {self.tally.step}, and there are "
                     f"{len(m.stages)}", notes=(f"stages count from 0: {', '.join(m.stages)}",)))
             self.tally.enter(stage)
+        return self._schedules()
+
+    def _schedules(self) -> list[float]:
+        session, m = self.session, self.session.manifest
         arguments = self._scalars() if any(s.export is not None for s in m.schedules) else None
         return [float(session.ctx(s.export, arguments)) if s.export is not None and arguments is not None
                 else float(s.constant or 0.0) for s in m.schedules]
@@ -178,7 +182,7 @@ class Trainer:
         while evaluations:
             name = self.session.manifest.evaluations[evaluations[0]].name
             self.status.update({"state": "evaluating"})
-            results = self.evaluator.run(evaluations[0], self.tally.step)
+            results = self.evaluator.run(evaluations[0], self.tally.step, self._schedules())
             if results is None:
                 self.saver.save(self.tally, Unfinished(line, tuple(evaluations)))
                 return False

@@ -149,8 +149,9 @@ def test_state_comes_back_and_init_repeats(sample: Program) -> None:
 def test_evaluation_rows_and_ctx(sample: Program) -> None:
     sample.call("init", np.array(5, np.int64))
     (x, y, ids), *_ = batches(1)
-    (whole,) = sample.call("evaluate_0", x, y, ids, np.array([5, 0, 0, 0]))
-    rows = [sample.call("evaluate_0_row", x[i:i + 1], y[i:i + 1], ids[i:i + 1], np.array([5, 0, 0, 0]))[0]
+    (whole,) = sample.call("evaluate_0", x, y, ids, np.array([5, 0, 0, 0]), np.array([0.1, 1], np.float32))
+    rows = [sample.call("evaluate_0_row", x[i:i + 1], y[i:i + 1], ids[i:i + 1], np.array([5, 0, 0, 0]),
+                        np.array([0.1, 1], np.float32))[0]
             for i in range(ROWS)]
     assert np.isclose(np.mean([r[0] for r in rows]), whole[0], rtol=1e-5) and whole[1] == 1
     assert np.isclose(whole[2], 2 * whole[0])

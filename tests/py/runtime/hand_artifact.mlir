@@ -168,12 +168,12 @@ module @sample {
     %u = stablehlo.concatenate %rn, %rs, dim = 0 : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
     return %u : tensor<2xf32>
   }
-  func.func @evaluate_0(ARGS4) -> tensor<4xf32> {
+  func.func @evaluate_0(ARGS4, %hyper: tensor<2xf32>) -> tensor<4xf32> {
     @EVALUATE@
     %m = stablehlo.concatenate %r0, %r1, %r2, %r3, dim = 0 : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4xf32>
     return %m : tensor<4xf32>
   }
-  func.func @evaluate_0_row(ARGS1) -> tensor<4xf32> {
+  func.func @evaluate_0_row(ARGS1, %hyper: tensor<2xf32>) -> tensor<4xf32> {
     @ROW@
     %m = stablehlo.concatenate %r0, %r1, %r2, %r3, dim = 0 : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4xf32>
     return %m : tensor<4xf32>

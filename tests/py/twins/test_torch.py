@@ -13,6 +13,8 @@ from harness import Run, build, make_data, torch_losses  # noqa: E402
 from torch_models import bytes_gpt, perceptron  # noqa: E402
 
 STEPS = 50
+#: At 1e-3 and without warm-up two correct programs drift apart in the fourth digit after some 35 steps: rounding grows.
+RATE = 3e-4
 
 
 def test_bytes_gpt(tmp_path: Path) -> None:
@@ -24,8 +26,8 @@ def test_bytes_gpt(tmp_path: Path) -> None:
         logits = bytes_gpt(w, tokens[:, :-1], heads=4, layers=5)
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
-    want = torch_losses(run, loss, STEPS, 1e-3, decay=0.1, clip=1.0)
-    got = run.losses(STEPS, 1e-3)
+    want = torch_losses(run, loss, STEPS, RATE, decay=0.1, clip=1.0)
+    got = run.losses(STEPS, RATE)
     assert want[-1] < want[0] - 1.0, "the twin did not learn"
     np.testing.assert_allclose(got, want, rtol=1e-4)
 
