@@ -36,14 +36,12 @@ class ParquetReader final : public Reader {
 
  private:
   void read_footer() {
-    ArrowFile* file = nullptr;
+    const auto file = std::make_shared<ArrowFile>(file_->source);
     try {
-      auto owned = std::make_shared<ArrowFile>(file_->source);
-      file = owned.get();
-      const auto reader = parquet::ParquetFileReader::Open(owned, reader_properties());
+      const auto reader = parquet::ParquetFileReader::Open(file, reader_properties());
       file_->metadata = reader->metadata();
     } catch (const std::exception& error) {
-      if (file && file->fault()) fail(*file->fault());
+      if (file->fault()) fail(*file->fault());
       fail(footer_fault(*file_->source, error.what()));
     }
     const auto& metadata = *file_->metadata;
