@@ -18,6 +18,7 @@ from sexpgpu.compiler.passes import (
     optimizer,
     parameters,
     random,
+    share,
     state,
 )
 from sexpgpu.compiler.passes import functions as fn
@@ -33,6 +34,7 @@ PIPELINE: tuple[Pass, ...] = (
     counters.PASS,
     autodiff.PASS,
     cost.PASS,
+    share.PASS,
     state.PASS,
     accumulate.PASS,
     optimizer.PASS,
