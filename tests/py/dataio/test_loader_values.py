@@ -141,7 +141,7 @@ def test_numbers(tmp_path_factory: pytest.TempPathFactory, source: str, data: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_many_numbers(tmp_path_factory: pytest.TempPathFactory, source: str, data: st.DataObject) -> None:
     check(tmp_path_factory.mktemp("values"), source, data.draw(st.lists(SOURCES[source][1], min_size=1, max_size=8)))
