@@ -59,9 +59,9 @@ def run_key(key: ir.Value) -> ir.Value:
     return block_of(first, hlo.or_(rank, _part(key, 2)))
 
 
-def initialiser_key(seed: ir.Value, name: str) -> ir.Value:
-    """k1 of an initialiser: `tensor<i64>` → `tensor<1xui64>`."""
-    return block_of(hlo.convert(hlo.reshape(seed, [1]), "ui64"), hlo.splat(stream_of(name), [1], "ui64"))
+def initialiser_key(seed: ir.Value, stream: ir.Value) -> ir.Value:
+    """k1 of an initialiser: `tensor<i64>`, `tensor<1xui64>` → `tensor<1xui64>`."""
+    return block_of(hlo.convert(hlo.reshape(seed, [1]), "ui64"), stream)
 
 
 def _lower(func: ir.Operation, domain: int) -> None:
@@ -86,9 +86,11 @@ def _lower(func: ir.Operation, domain: int) -> None:
 
 def _key(func: ir.Operation) -> ir.Value:
     if fn.role(func) == "init":
+        # An argument, not a constant: initialisers of one shape are then one function (see `state`).
         seed = fn.argument(func, "seed", hlo.tensor_type([], KEY_TYPE))
+        stream = fn.argument(func, "stream", hlo.tensor_type([1], "ui64"))
         with ir.InsertionPoint.at_block_begin(fn.body(func)), func.location:
-            return initialiser_key(seed, fn.symbol(func).removeprefix("init."))
+            return initialiser_key(seed, stream)
     key = fn.argument(func, "key", hlo.tensor_type([4], KEY_TYPE))
     with ir.InsertionPoint.at_block_begin(fn.body(func)), func.location:
         return run_key(key)

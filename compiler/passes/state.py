@@ -1,7 +1,7 @@
 """State tensors become globals; exports `init`, `state_get` and `state_set`.
 
 A global is called `state.<name>`. The gradient accumulator is none of the state: `init` and `state_set` mark it empty
-(`accumulate`). The functions `init.*` and `optimizer_init` are inlined and removed.
+(`accumulate`). `optimizer_init` and what `init.*` function nobody calls are removed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import globals as gl
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.random import stream_of
 from sexpgpu.runtime.dtypes import DTYPES
 
 
@@ -31,11 +32,32 @@ def trainable(module: ir.Module) -> list[str]:
     return [str(p["name"]) for p in mf.read(module).get("parameters") or [] if p["trainable"]]
 
 
-def _initial(module: ir.Module, name: str, seed: ir.Value) -> ir.Value:
-    table = ir.DictAttr(module.operation.attributes["sexp.initialisers"])
-    func = fn.find(module, ir.FlatSymbolRefAttr(table[name]).value)
-    assert func is not None
-    return fn.inline(func, [seed] * len(fn.body(func).arguments))[0]
+class Initialisers:
+    """The first values of parameters and buffers. Random initialisers of one text are compiled once and called, each
+    time with another stream; what is left, constants mostly, is inlined."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self._module = module
+        self._table = ir.DictAttr(module.operation.attributes["sexp.initialisers"])
+        self._shared: dict[str, ir.Operation] = {}
+
+    def value(self, name: str, seed: ir.Value) -> ir.Value:
+        symbol = ir.FlatSymbolRefAttr(self._table[name]).value
+        func = fn.find(self._module, symbol)
+        assert func is not None
+        arguments = fn.argument_names(func) if fn.body(func).arguments else []
+        given = {"seed": seed}
+        if "stream" not in arguments:
+            return fn.inline(func, [given[a] for a in arguments])[0]
+        given["stream"] = hlo.splat(stream_of(symbol.removeprefix("init.")), [1], "ui64")
+        return fn.call(self._once(func, symbol), [given[a] for a in arguments])[0]
+
+    def _once(self, func: ir.Operation, symbol: str) -> ir.Operation:
+        text = func.get_asm(use_local_scope=True).replace(symbol, "", 1)
+        kept = self._shared.setdefault(text, func)
+        kept.attributes["sexp.role"] = ir.StringAttr.get("initialiser")
+        kept.attributes["noinline"] = ir.UnitAttr.get()
+        return kept
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:
@@ -43,9 +65,11 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     for name, type_ in reversed(rows):
         gl.declare(module, global_name(name), type_)
     values: dict[str, ir.Value] = {}
+    initialisers = Initialisers(module) if "sexp.initialisers" in module.operation.attributes else None
     with fn.new_function(module, "init", [hlo.tensor_type([], "i64")]) as (_, (seed,)):
         for name, _type in state_rows(module, "parameter", "buffer"):
-            values[name] = _initial(module, name, seed)
+            assert initialisers is not None, f"no initialiser of {name}"
+            values[name] = initialisers.value(name, seed)
         if (optimizer := fn.find(module, "optimizer_init")) is not None:
             states = fn.inline(optimizer, [values[n] for n in trainable(module)])
             values.update(zip((n for n, _ in state_rows(module, "optimizer")), states, strict=True))
