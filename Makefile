@@ -28,8 +28,10 @@ $(VENV)/compiler.stamp: $(VENV)/build.stamp $(SOURCES)
 	$(PIP) --no-build-isolation '.[compiler]'
 	@touch $@
 
+# `make test EXTRAS="test twins"` runs the comparisons with PyTorch too; they are skipped where it is not installed.
+EXTRAS ?= test
 $(VENV)/test.stamp: $(VENV)/compiler.stamp
-	$(BIN)/python -c 'import tomllib; print(*(r for r in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["test"] if not r.startswith("sexpgpu")), sep="\n")' > build/requires-test.txt
+	$(BIN)/python -c 'import sys, tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*(r for e in sys.argv[1:] for r in extras[e] if not r.startswith("sexpgpu")), sep="\n")' $(EXTRAS) > build/requires-test.txt
 	$(PIP) -r build/requires-test.txt
 	@touch $@
 
