@@ -17,7 +17,7 @@ func.func private @train(%x: tensor<3xf32>) -> tensor<f32> attributes {sexp.role
   // CHECK-NOT: custom_call
   return %0 : tensor<f32>
 }
-// CHECK: func.func private @init.w(%{{.*}}: tensor<i64>)
+// CHECK: func.func private @init.w(%{{.*}}: tensor<i64>, %{{.*}}: tensor<1xui64>)
 func.func private @init.w() -> tensor<2xui32> attributes {sexp.role = "init"} {
   // CHECK-COUNT-2: stablehlo.rng_bit_generator
   %a = stablehlo.custom_call @sexp.random() {api_version = 4 : i32, has_side_effect = true, backend_config = {site = 0 : i64}} : () -> tensor<2xui32>
