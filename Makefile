@@ -73,7 +73,8 @@ bless: $(VENV)/test.stamp  ## rewrite the rendered files of tests/lit and the in
 
 bench: $(VENV)/compiler.stamp  ## measure against peers (installs them)
 	$(PIP) --no-build-isolation '.[bench]'
-	for script in bench/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python bench/loader.py
+	$(BIN)/python bench/train.py
 
 clean:  ## remove what builds and tests leave behind
 	rm -rf build dist .pytest_cache .ruff_cache .hypothesis

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 
@@ -18,6 +20,14 @@ def error_of(code: str, message: str, notes: list[str], advice: str, word: str, 
         listed = _listed(word, choices)
         advice = f"{advice}; there is {listed}" if advice else f"there is {listed}"
     return error(code, message, notes=notes, fix=advice)
+
+
+def looked_in(missing: SexpError, base: str) -> SexpError:
+    """The same error; of a file that is not there, with the folder in which relative paths were looked for."""
+    return SexpError(*(
+        replace(d, notes=(*d.notes, f"relative paths were looked for in `{os.path.abspath(base)}`"),
+                fix=Fix("make the data there, or name another folder with `--data-root`"))
+        if d.code == "E-STORE-001" else d for d in missing.diagnostics))
 
 
 def _listed(word: str, choices: list[str]) -> str:

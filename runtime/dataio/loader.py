@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from sexpgpu.diagnostics import SexpError
 from sexpgpu.runtime.dataio.batch import Batch, FieldView
 from sexpgpu.runtime.dataio.core import Core, open_core
 from sexpgpu.runtime.dataio.cursor import Cursor, from_json, identity_of, order_key, to_json
-from sexpgpu.runtime.dataio.faults import error
+from sexpgpu.runtime.dataio.faults import error, looked_in
 from sexpgpu.runtime.dataio.sources import source_files, stage_named
 from sexpgpu.runtime.dataio.spec import Json, LoaderSpec
 from sexpgpu.runtime.dtypes import DTYPES
@@ -60,14 +61,18 @@ class Loader:
         if threads < 1 or prefetch < 1 or lookahead < 1 or spec.batch_size < 1:
             raise ValueError("threads, prefetch, lookahead and the batch size are at least 1")
         self._stage = stage_named(spec, stage)
-        files = source_files(self._stage, spec.base if data_root is None else os.fspath(data_root))
+        base = spec.base if data_root is None else os.fspath(data_root)
+        files = source_files(self._stage, base)
         self._batch = spec.batch_size
         self._stride = spec.batch_size * world
         self._partial = partial
-        self._core: Core = open_core(
-            [(f.name, f.path, f.encoding) for f in files],
-            [(f.name, f.column, f.dtype, list(f.shape)) for f in spec.fields],
-            spec.batch_size, world, rank, self._stage.shuffle, partial, threads, prefetch, lookahead)
+        try:
+            self._core: Core = open_core(
+                [(f.name, f.path, f.encoding) for f in files],
+                [(f.name, f.column, f.dtype, list(f.shape)) for f in spec.fields],
+                spec.batch_size, world, rank, self._stage.shuffle, partial, threads, prefetch, lookahead)
+        except SexpError as missing:
+            raise looked_in(missing, base) from None
         self._rows: int = self._core.rows
         self._check_rows(world)
         self._identity = identity_of(stage, self._stage.shuffle, spec.fields, [f.name for f in files],
