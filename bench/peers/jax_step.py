@@ -6,10 +6,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-from peers import batches, serve  # noqa: E402
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from peers import batches, serve
 
 weights, batch, heads, layers, rate = sys.argv[1], *map(int, sys.argv[2:5]), float(sys.argv[5])
 first = {name: jnp.asarray(array) for name, array in np.load(weights).items()}

@@ -10,10 +10,10 @@ start_over()
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np  # noqa: E402
-from peers import batches, serve  # noqa: E402
-
 from sexpgpu.runtime.artifact.read import read_artifact  # noqa: E402
 from sexpgpu.runtime.session import Device, Session, aligned  # noqa: E402
+
+from peers import batches, serve  # noqa: E402
 
 artifact, rate, weights = sys.argv[1], float(sys.argv[2]), sys.argv[3]
 session = Session(read_artifact(artifact), Device("local-task", 2))

@@ -7,8 +7,9 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).res
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
-from peers import batches, serve  # noqa: E402
 from torch_models import bytes_gpt  # noqa: E402
+
+from peers import batches, serve  # noqa: E402
 
 torch.set_num_threads(2)
 weights, batch, heads, layers, rate = sys.argv[1], *map(int, sys.argv[2:5]), float(sys.argv[5])

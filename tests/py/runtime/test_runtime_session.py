@@ -109,7 +109,8 @@ def test_state_there_and_back(session: Session) -> None:
 def test_evaluate_and_row(session: Session) -> None:
     b = batch()
     whole = session.evaluate(0, b, (0, 0, 0, 0), [0.1, 0.5])
-    rows = [session.evaluate(0, {n: a[i:i + 1] for n, a in b.items()}, (0, 0, i, 0), [0.1, 0.5], row=True) for i in range(4)]
+    rows = [session.evaluate(0, {n: a[i:i + 1] for n, a in b.items()}, (0, 0, i, 0), [0.1, 0.5], row=True)
+            for i in range(4)]
     assert np.mean([r[0] for r in rows]) == pytest.approx(whole[0], rel=1e-5)
 
 

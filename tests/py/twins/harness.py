@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-
 from sexpgpu.runtime.artifact.read import read_artifact
 from sexpgpu.runtime.dataio import Loader
 from sexpgpu.runtime.session import Device, Session
