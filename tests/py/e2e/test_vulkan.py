@@ -19,7 +19,7 @@ def test_bytes_gpt_on_vulkan(tmp_path: Path) -> None:
     make_data("bytes-gpt", tmp_path)
     losses = {}
     for target in ("cpu", "vulkan"):
-        artifact = build("bytes-gpt", tmp_path / f"{target}.vmfb", "--target", target)
+        artifact = build("bytes-gpt", tmp_path / f"{target}.vmfb", "--target", target, "-D", "layers=2")
         out = tmp_path / target
         run("sexpgpu-run", artifact, "--data-root", tmp_path, "--out", out, "--steps", str(STEPS), "--log-every", "1",
             env={"VK_ICD_FILENAMES": os.environ.get("VK_ICD_FILENAMES", str(DRIVERS[0]))})
