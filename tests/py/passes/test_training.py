@@ -197,10 +197,9 @@ def test_transformer_is_jaxs(transformer: Program) -> None:
 
 # -- another device ---------------------------------------------------------------------------------------------------
 
-def test_vulkan_trains_like_the_cpu(sample: Program, drivers: dict[str, str]) -> None:
-    if "vulkan" not in drivers:
-        pytest.skip("no Vulkan device here")
-    other = program(stage_sample().module, "vulkan", "vulkan")
+@pytest.mark.vulkan
+def test_vulkan_trains_like_the_cpu(sample: Program, vulkan: str) -> None:
+    other = program(stage_sample().module, "vulkan", vulkan)
     hyper = np.array([0.05, 1], np.float32)
     for p in (sample, other):
         p.call("init", np.array(3, np.int64))

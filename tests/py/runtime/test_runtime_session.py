@@ -166,17 +166,9 @@ def test_local_sync_agrees(make_artifact, session: Session) -> None:
         batch(), (3, 0, 0, 0), [0.1, 0.9]).metrics.tobytes()
 
 
-def vulkan_is_there() -> bool:
-    try:
-        Device("vulkan")
-    except SexpError:
-        return False
-    return True
-
-
-@pytest.mark.skipif(not vulkan_is_there(), reason="no Vulkan device (mesa-vulkan-drivers has one without a GPU)")
-def test_vulkan(make_artifact, session: Session) -> None:
-    other = Session(read_artifact(make_artifact("vulkan", width=3)), Device("vulkan"))
+@pytest.mark.vulkan
+def test_vulkan(make_artifact, session: Session, vulkan: str) -> None:
+    other = Session(read_artifact(make_artifact("vulkan", width=3)), Device(vulkan))
     other.init(3)
     mine, theirs = session.step(batch(), (3, 0, 0, 0), [0.1, 0.9]), other.step(batch(), (3, 0, 0, 0), [0.1, 0.9])
     np.testing.assert_allclose(theirs.metrics, mine.metrics, rtol=1e-4)
