@@ -115,13 +115,25 @@ NEGATED = """func.func @f(%x: tensor<64x32xf32>) -> tensor<64xf32> {
      : (tensor<64x32xf32>, tensor<f32>) -> tensor<64xf32>
   return %1 : tensor<64xf32> }"""
 
+#: As in the gradient of a layer norm.
+NEGATED_MEAN = """func.func @f(%x: tensor<2048x128xf32>) -> tensor<2048x128xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %n = stablehlo.constant dense<7.8125e-3> : tensor<2048xf32>
+  %0 = stablehlo.negate %x : tensor<2048x128xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1]
+     : (tensor<2048x128xf32>, tensor<f32>) -> tensor<2048xf32>
+  %2 = stablehlo.multiply %1, %n : tensor<2048xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<2048xf32>) -> tensor<2048x128xf32>
+  %4 = stablehlo.add %x, %3 : tensor<2048x128xf32>
+  return %4 : tensor<2048x128xf32> }"""
+
 BF16_DOT = """func.func @f(%a: tensor<16x16xbf16>, %b: tensor<16x16xbf16>) -> tensor<16x16xbf16> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
      : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
   return %0 : tensor<16x16xbf16> }"""
 
 
-@pytest.mark.parametrize(("name", "text"), [("negated-sum", NEGATED), ("wide-bf16-dot", BF16_DOT)])
+@pytest.mark.parametrize(("name", "text"), [("negated-sum", NEGATED), ("negated-sum", NEGATED_MEAN), ("wide-bf16-dot", BF16_DOT)])
 def test_cuda(name: str, text: str, tmp_path) -> None:
     assert compiled(text, "cuda", tmp_path)
     with pytest.raises(SexpError) as raised:
