@@ -133,7 +133,8 @@ BF16_DOT = """func.func @f(%a: tensor<16x16xbf16>, %b: tensor<16x16xbf16>) -> te
   return %0 : tensor<16x16xbf16> }"""
 
 
-@pytest.mark.parametrize(("name", "text"), [("negated-sum", NEGATED), ("negated-sum", NEGATED_MEAN), ("wide-bf16-dot", BF16_DOT)])
+@pytest.mark.parametrize(("name", "text"), [
+    ("negated-sum", NEGATED), ("negated-sum", NEGATED_MEAN), ("wide-bf16-dot", BF16_DOT)])
 def test_cuda(name: str, text: str, tmp_path) -> None:
     assert compiled(text, "cuda", tmp_path)
     with pytest.raises(SexpError) as raised:
