@@ -89,7 +89,7 @@ def test_linear_regression_is_numpys(sample: Program) -> None:
     state = state_of(sample)
     assert np.allclose(state["w"], w, atol=1e-4) and np.allclose(state["block.0.b"], b, atol=1e-4)
     assert np.allclose(state["mean"], mean, atol=1e-5)
-    assert state["w.t"] == STEPS
+    assert state["optimizer.t"] == STEPS
 
 
 def test_four_microbatches_are_their_mean(sample: Program) -> None:
