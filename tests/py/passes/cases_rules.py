@@ -57,7 +57,7 @@ UNARY = {
     "ceil": (lambda x: lax.ceil(x) * x, normal),
     "round": (lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN) * x, normal),
     "sign": (lambda x: lax.sign(x) * x, normal),
-    # A round trip through bf16 is left out: IREE folds the two conversions and rounds nothing; `reduce_precision` rounds.
+    # A round trip through bf16 is left out: IREE folds the two conversions and rounds nothing.
     "reduce_precision": (lambda x: lax.reduce_precision(x, 8, 7), normal),
     "integer_pow": (lambda x: x**3, normal),
     "barrier": (lambda x: lax.optimization_barrier((x, x * 2))[1] * x, normal),
