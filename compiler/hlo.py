@@ -70,15 +70,13 @@ def splat(number: int | float | bool, shape: Dims, element: ir.Type | str) -> ir
     type_ = tensor_type(shape, element)
     kind = type_.element_type
     if isinstance(kind, ir.IntegerType):
-        bits = kind.width
-        number = int(number) & ((1 << bits) - 1)
-        if bits > 1 and not kind.is_unsigned and number >= 1 << (bits - 1):
-            number -= 1 << bits
-        text = ("true" if number else "false") if bits == 1 else str(number)
+        number = int(number) & ((1 << kind.width) - 1)
+        if number >> (kind.width - 1):   # the binding takes the bits as a signed number
+            number -= 1 << kind.width
+        scalar = ir.IntegerAttr.get(kind, number)
     else:
-        text = _float_text(float(number), kind)
-    return make("stablehlo.constant", [type_], [],
-                {"value": ir.Attribute.parse(f"dense<{text}> : {type_}")}).result
+        scalar = ir.FloatAttr.get(kind, float(number))
+    return make("stablehlo.constant", [type_], [], {"value": ir.DenseElementsAttr.get_splat(type_, scalar)}).result
 
 
 def _float_text(number: float, kind: ir.Type) -> str:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
 
+#: What staging builds with. Loading every dialect there is would be a twentieth of a check.
+_DIALECTS = ("arith", "chlo", "func", "math", "scf", "stablehlo", "util")
+
+
 class Function:
     """One function in the making: its `arguments`, and the `results` it will return."""
 
@@ -31,7 +35,7 @@ class Staging:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self.context = ir.Context()
+        self.context = ir.Context(load_on_create_dialects=_DIALECTS)
         self.symbols: set[str] = set()
         with self.context, ir.Location.unknown():
             self.module = ir.Module.create()

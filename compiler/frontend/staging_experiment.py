@@ -33,15 +33,15 @@ def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: Sou
         with evaluator.staging.scratch():
             load(evaluator, files.forms)
             contract = Contract(evaluator, files.names[0])
-        found = _Experiment(evaluator, contract)
+        found = _Experiment(evaluator, contract, finish)
         found.stage()
         reporter.release()
         return found.finish(path, files.paths) if finish and not reporter.errors else None
 
 
 class _Experiment:
-    def __init__(self, evaluator: Evaluator, contract: Contract) -> None:
-        self._evaluator, self._contract = evaluator, contract
+    def __init__(self, evaluator: Evaluator, contract: Contract, finish: bool) -> None:
+        self._evaluator, self._contract, self._finish = evaluator, contract, finish
         self._steps = Steps(evaluator, contract)
         self._evaluations: list[tuple[Evaluation, Trace]] = []
         self._schedules: list[Schedule] = []
@@ -70,6 +70,8 @@ class _Experiment:
         self._optimizer = OptimizerStaging(self._evaluator, definition.value, definition.span, trainable)
         if self._evaluator.reporter.errors == 0:
             self._optimizer.check_groups()
+        if not self._finish:
+            self._optimizer.keep_one_of_each()
         self._optimizer.stage_init()
         self._optimizer.stage_update()
 
@@ -117,6 +119,7 @@ class _Experiment:
         run = self._contract.get("run")
         manifest = draft(path, files, loader, self._steps.training, self._schedules, self._optimizer.state_rows(),
                          self._evaluations, run.value if run and isinstance(run.value, Run) else None)
+        self._evaluator.staging.context.load_all_available_dialects()   # for the passes
         module.operation.attributes["sexp.manifest"] = ir.StringAttr.get(json.dumps(manifest, ensure_ascii=False))
         assert module.operation.verify()
         return StagedModule(module, manifest)

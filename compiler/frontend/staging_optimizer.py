@@ -46,6 +46,13 @@ class OptimizerStaging:
                     self._optimizer.groups_span, f"\"{group.pattern}\" matches nothing",
                     fix=f"the parameters are {one_of(group.pattern, names)}")
 
+    def keep_one_of_each(self) -> None:
+        """What is wrong with the update of one parameter is wrong with all of its shape, dtype, group and decay: where
+        only the findings are wanted, one of each is enough."""
+        kinds = {(p.dtype.name, tuple(p.shape), p.decay, self._optimizer.group_of(p.name)): p
+                 for p in reversed(self._parameters)}
+        self._parameters = list(reversed(kinds.values()))
+
     @property
     def state_names(self) -> list[str]:
         return [f"{p.name}.{key}" for p, state in zip(self._parameters, self._states, strict=True)
