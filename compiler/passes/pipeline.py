@@ -12,6 +12,7 @@ from sexpgpu.compiler.passes import (
     accumulate,
     artifact,
     autodiff,
+    blocks,
     cost,
     counters,
     evaluations,
@@ -39,6 +40,7 @@ PIPELINE: tuple[Pass, ...] = (
     accumulate.PASS,
     optimizer.PASS,
     evaluations.PASS,
+    blocks.PASS,
     artifact.PASS,
 )
 

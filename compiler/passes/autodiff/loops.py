@@ -1,81 +1,42 @@
 """Derivative of a counted loop: the loop again, backwards, over the carried values each round began with.
 
-A loop counts when its condition is `counter < bound` and the counter grows by a constant, all three known. The forward
-loop is replaced by one that also stacks the carried values which the backward round reads (found by a trial, so a
+The forward loop is replaced by one that also stacks the carried values which the backward round reads (found by a trial, so a
 stack of outputs that is only written is not itself stacked); the backward round computes the body once more from them.
 Memory is the rounds times those values, time that of one more forward pass.
+
+A value from outside of which each round reads its own row (what `scan` goes through, the parameters of `repeat`) gets
+its cotangent row by row, into a stack that is written once; any other one is summed over the rounds. A stack that the
+loop fills (what `scan` gives) is not carried backwards: each round reads the cotangent of its row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 
-import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff.branches import replay
-from sexpgpu.compiler.passes.autodiff.reverse import active_values, backpropagate, captured, is_real
+from sexpgpu.compiler.passes.autodiff.reverse import active_values, backpropagate, captured, inputs, is_real
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
-
-
-def _known(value: ir.Value) -> int | None:
-    """The number of a scalar integer constant."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant" or hlo.shape_of(value):
-        return None
-    return int(np.array(ir.DenseElementsAttr(owner.attributes["value"])).item())
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """The counter is carried value `index`; round r sees `start + r · step`."""
-
-    index: int
-    start: int
-    step: int
-    trips: int
-
-
-def count_of(op: ir.Operation) -> Count | None:
-    test, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
-    decision = fn.last(test).operands[0].owner
-    if isinstance(decision, ir.Block) or decision.name != "stablehlo.compare" or \
-            "LT" not in str(decision.attributes["comparison_direction"]):
-        return None
-    arguments = list(test.arguments)
-    counter, bound = decision.operands
-    if counter not in arguments:
-        return None
-    index = arguments.index(counter)
-    if bound in arguments:
-        # A bound that is carried along unchanged.
-        at = arguments.index(bound)
-        if fn.last(body).operands[at] != body.arguments[at]:
-            return None
-        bound = op.operands[at]
-    grown = fn.last(body).operands[index].owner
-    if isinstance(grown, ir.Block) or grown.name != "stablehlo.add" or \
-            body.arguments[index] not in list(grown.operands):
-        return None
-    by = [v for v in grown.operands if v != body.arguments[index]]
-    start, limit, step = _known(op.operands[index]), _known(bound), _known(by[0]) if by else None
-    if start is None or limit is None or step is None or step <= 0:
-        return None
-    return Count(index, start, step, max(0, -(-(limit - start) // step)))
+from sexpgpu.compiler.passes.counted import Count, Order, Written, count_of, is_row, order_of, written
 
 
 class _Loop:
     """One loop to be reversed: who takes part, and what each round needs."""
 
     def __init__(self, p: Primal, count: Count) -> None:
-        self.op, self.count = p.op, count
+        self.op, self.count, self.cotangents = p.op, count, p.cotangents
         self.body = p.op.regions[1].blocks[0]
         self.outside = captured(p.op)
         self.wanted = [v for v in self.outside if v in p.active]
-        self.carried = self._active_carries(p)
+        self.rows = {v: found for v in self.wanted if (found := self._rows_of(v)) is not None}
+        self.summed = [v for v in self.wanted if v not in self.rows]
+        active = self._active_carries(p)
+        filled = {i: written(self.body, i, count) for i in active if p.cotangents[i] is not None}
+        self.filled = {i: w for i, w in filled.items() if w is not None}
+        self.carried = [i for i in active if i not in self.filled]
         self.given = {i: p.cotangents[i] for i in self.carried}
 
     def _active_carries(self, p: Primal) -> list[int]:
@@ -95,12 +56,40 @@ class _Loop:
                 return sorted(i for i in varied & useful if is_real(arguments[i]))
             varied, useful = new_varied, new_useful
 
-    def backward(self, arguments: Sequence[ir.Value], cotangents: Sequence[ir.Value]
+    def _rows_of(self, value: ir.Value) -> tuple[Order, list[int]] | None:
+        """Where every use of an outside value reads the round's row: the order, and the places of the reads in the
+        body."""
+        orders, places = set(), []
+        counter = self.body.arguments[self.count.index]
+        for place, op in enumerate(self.body.operations):
+            if value not in inputs(op.operation):
+                continue
+            if op.operation.name != "stablehlo.dynamic_slice" or op.operation.operands[0] != value or not is_row(
+                    hlo.shape_of(value), hlo.shape_of(op.operation.results[0])):
+                return None
+            orders.add(order_of(op.operation.operands[1], counter, self.count))
+            places.append(place)
+        (order, *others) = orders or {None}
+        return None if order is None or others or hlo.shape_of(value)[0] != self.count.trips else (order, places)
+
+    def backward(self, arguments: Sequence[ir.Value], cotangents: Sequence[ir.Value], rows_given: Sequence[ir.Value]
                  ) -> tuple[list[ir.Operation], list[ir.Value | None]]:
-        """One round back from the values it began with: replayed operations; cotangents of carried and captured."""
+        """One round back from the values it began with: replayed operations; cotangents of carried and summed values, and
+        of the rows."""
         ops, returned = replay(self.body, arguments)
         seeds = [(returned[i], g) for i, g in zip(self.carried, cotangents, strict=True)]
-        return ops, backpropagate(ops, seeds, [*(arguments[i] for i in self.carried), *self.wanted])
+        seeds += [(ops[w.place].operands[1], g) for w, g in zip(self.filled.values(), rows_given, strict=True)]
+        reads = [[ops[place].results[0] for place in places] for _, places in self.rows.values()]
+        n, m = len(self.carried), len(self.carried) + len(self.summed)
+        found = backpropagate(ops, seeds, [*(arguments[i] for i in self.carried), *self.summed,
+                                           *(v for read in reads for v in read)])
+        rest = iter(found[m:])
+        rows = [_sum([g for g in [next(rest) for _ in read] if g is not None]) for read in reads]
+        return ops, [*found[:n], *found[n:m], *rows]
+
+    def rows_given(self) -> list[tuple[Written, ir.Value]]:
+        """The filled stacks with their cotangents."""
+        return [(w, self.cotangents[i]) for i, w in self.filled.items()]
 
     def invariant(self, index: int) -> bool:
         return fn.last(self.body).operands[index] == self.body.arguments[index]
@@ -109,13 +98,15 @@ class _Loop:
         """Carried values that the backward round reads and cannot tell otherwise: by a trial that is thrown away."""
         types = [a.type for a in self.body.arguments]
         trial = hlo.make("stablehlo.case", [], [hlo.splat(0, [], "i32")], regions=1)
-        block = hlo.block(trial.regions[0], [*types, *(types[i] for i in self.carried)])
+        rows = [w.op.operands[1].type for w in self.filled.values()]
+        block = hlo.block(trial.regions[0], [*types, *(types[i] for i in self.carried), *rows])
         arguments = list(block.arguments)
+        n, m = len(types), len(types) + len(self.carried)
         with ir.InsertionPoint(block):
-            _, found = self.backward(arguments[:len(types)], arguments[len(types):])
+            _, found = self.backward(arguments[:n], arguments[n:m], arguments[m:])
             hlo.return_([v for v in found if v is not None])
         fn.sweep(block)
-        needed = [i for i in range(len(types)) if any(True for _ in arguments[i].uses)]
+        needed = [i for i in range(n) if any(True for _ in arguments[i].uses)]
         index_owner = trial.operands[0].owner
         trial.erase()
         index_owner.erase()
@@ -149,16 +140,28 @@ def _with_stacks(loop: _Loop, stacked: Sequence[int]) -> list[ir.Value]:
     return results[n:]
 
 
+def _sum(values: Sequence[ir.Value]) -> ir.Value | None:
+    return reduce(hlo.add, values) if values else None
+
+
 def _write(stack: ir.Value, value: ir.Value, index: ir.Value) -> ir.Value:
-    row = hlo.reshape(value, [1, *hlo.shape_of(value)])
+    return _put(stack, hlo.reshape(value, [1, *hlo.shape_of(value)]), index)
+
+
+def _put(stack: ir.Value, row: ir.Value, index: ir.Value) -> ir.Value:
     zero = hlo.splat(0, [], hlo.element_type(index))
-    return hlo.dynamic_update_slice(stack, row, [index, *[zero] * len(hlo.shape_of(value))])
+    return hlo.dynamic_update_slice(stack, row, [index, *[zero] * (len(hlo.shape_of(row)) - 1)])
+
+
+def _row(stack: ir.Value, index: ir.Value) -> ir.Value:
+    """`[1, …]`"""
+    shape = hlo.shape_of(stack)[1:]
+    zero = hlo.splat(0, [], hlo.element_type(index))
+    return hlo.dynamic_slice(stack, [index, *[zero] * len(shape)], [1, *shape])
 
 
 def _read(stack: ir.Value, index: ir.Value) -> ir.Value:
-    shape = hlo.shape_of(stack)[1:]
-    zero = hlo.splat(0, [], hlo.element_type(index))
-    return hlo.reshape(hlo.dynamic_slice(stack, [index, *[zero] * len(shape)], [1, *shape]), shape)
+    return hlo.reshape(_row(stack, index), hlo.shape_of(stack)[1:])
 
 
 def _reverse(loop: _Loop) -> list[ir.Value]:
@@ -168,16 +171,19 @@ def _reverse(loop: _Loop) -> list[ir.Value]:
     kinds = [a.type for a in loop.body.arguments]
     invariant = {i: op.operands[i] for i in range(len(kinds)) if loop.invariant(i)}
     first = [hlo.zeros_like(op.operands[i]) if loop.given[i] is None else loop.given[i] for i in loop.carried]
-    totals = [hlo.zeros_like(v) for v in loop.wanted]
-    n = len(first)
+    totals = [hlo.zeros_like(v) for v in (*loop.summed, *loop.rows)]
+    n, m = len(first), len(first) + len(loop.summed)
 
     def round_back(j: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
         r = hlo.subtract(hlo.splat(count.trips - 1, [], "i32"), j)
         begun = [_begun(i, kind, r, count, stacked, stacks, invariant) for i, kind in enumerate(kinds)]
-        _, found = loop.backward(begun, values[:n])
+        rows = [_row(g, r if w.order == "forward" else j) for w, g in loop.rows_given()]
+        _, found = loop.backward(begun, values[:n], rows)
         carried = [hlo.zeros_like(v) if g is None else g for v, g in zip(values[:n], found[:n], strict=True)]
-        summed = [v if g is None else hlo.add(v, g) for v, g in zip(values[n:], found[n:], strict=True)]
-        return [*carried, *summed]
+        summed = [v if g is None else hlo.add(v, g) for v, g in zip(values[n:m], found[n:m], strict=True)]
+        by_row = [v if g is None else _put(v, g, r if order == "forward" else j)
+                  for v, g, (order, _) in zip(values[m:], found[m:], loop.rows.values(), strict=True)]
+        return [*carried, *summed, *by_row]
 
     results = hlo.counted_loop(count.trips, [*first, *totals], round_back)
     op.erase()
@@ -214,7 +220,10 @@ def _while(p: Primal) -> Sequence[Thunk | None]:
     def of_carried(i: int) -> Thunk | None:
         return (lambda: cotangents()[loop.carried.index(i)]) if i in loop.carried else None
 
+    captured_in_order = [*loop.summed, *loop.rows]
+
     def of_captured(v: ir.Value) -> Thunk | None:
-        return (lambda: cotangents()[len(loop.carried) + loop.wanted.index(v)]) if v in loop.wanted else None
+        at = captured_in_order.index(v) if v in captured_in_order else None
+        return None if at is None else lambda: cotangents()[len(loop.carried) + at]
 
     return [*(of_carried(i) for i in range(len(operands))), *(of_captured(v) for v in outside)]

@@ -104,7 +104,7 @@ def elementwise() -> list[Case]:
         Case("select_scalar", lambda c, x, y: lax.select(c, x, y), [np.array(True), normal(2, 3), normal(2, 3)]),
         Case("clamp", lambda x: lax.clamp(np.float32(-0.5), x, np.float32(0.5)), [normal(4, 5)]),
         Case("clamp_edges", lambda x: lax.clamp(np.float32(0), x, np.float32(2)), [TIES]),
-        Case("clamp_bounds", lax.clamp, [normal(3, 3) - 1, normal(3, 3), normal(3, 3) + 1]),
+        Case("clamp_bounds", lax.clamp, [unit(3, 3) - 1, normal(3, 3), unit(3, 3) + 1]),
         Case(
             "clamp_scalar_bounds",
             lambda lo, x, hi: lax.clamp(lo, x, hi),
