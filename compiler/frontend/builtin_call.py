@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from iree.compiler import ir
+from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.call_binding import CallShape, Slot
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.values import POISON, Origin
@@ -40,6 +42,13 @@ class BuiltinCall:
 
     def site(self) -> int:
         return self.evaluator.trace.next_site()
+
+    def rounds(self) -> list[ir.Value]:
+        number: ir.Value | None = None
+        for loop in self.evaluator.trace.loops:
+            index = loop.index.value
+            number = index if number is None else hlo.add(hlo.multiply(number, hlo.splat(loop.trips, [], "i32")), index)
+        return [] if number is None else [number]
 
     def where(self, parameter: str, index: int | None = None) -> Span:
         slot = self._slots[self.op.signature.names.index(parameter)]

@@ -39,7 +39,7 @@ class Initialisers:
             return symbol
         with staging.function(symbol, "init", [], variable.span, Trace(Phase.INIT)) as function:
             value = _first_value(self._evaluator, variable)
-            function.results = [hlo.splat(0, variable.shape, variable.dtype.mlir) if value is None else value]
+            function.results = [hlo.splat(0, variable.own_shape, variable.dtype.mlir) if value is None else value]
         if value is not None:
             self._staged.append(variable)
         return symbol
@@ -50,7 +50,7 @@ def _symbol(variable: Variable) -> str:
 
 
 def _alike(a: Variable, b: Variable) -> bool:
-    return a.dtype is b.dtype and tuple(a.shape) == tuple(b.shape) and same_value(a.init, b.init)
+    return a.dtype is b.dtype and tuple(a.own_shape) == tuple(b.own_shape) and same_value(a.init, b.init)
 
 
 def _first_value(evaluator: Evaluator, variable: Variable) -> object:
@@ -67,9 +67,9 @@ def _first_value(evaluator: Evaluator, variable: Variable) -> object:
                 reporter.error("E-TYPE-005", f"`{variable.name}` is {variable.dtype}, and its `:init` a float",
                                variable.span, f"{init!r} does not fit {variable.dtype}")
                 return None
-            return hlo.splat(init, variable.shape, variable.dtype.mlir)
+            return hlo.splat(init, variable.own_shape, variable.dtype.mlir)
         if isinstance(init, (Closure, Op)):
-            value = evaluator.apply(init, [variable.shape], variable.span)
+            value = evaluator.apply(init, [variable.own_shape], variable.span)
         elif init is POISON:
             return None
         else:
@@ -80,11 +80,11 @@ def _first_value(evaluator: Evaluator, variable: Variable) -> object:
         if value is POISON:
             return None
         if isinstance(value, (int, float)):
-            return hlo.splat(value, variable.shape, variable.dtype.mlir)
-        if not isinstance(value, Tensor) or tuple(value.shape) != tuple(variable.shape):
+            return hlo.splat(value, variable.own_shape, variable.dtype.mlir)
+        if not isinstance(value, Tensor) or tuple(value.shape) != tuple(variable.own_shape):
             found = show_shape(value.shape) if isinstance(value, Tensor) else describe(value)
             reporter.error("E-CONTRACT-025", f"the initialiser of `{variable.name}` gives {found}, not "
-                           f"{show_shape(variable.shape)}", variable.span, f"declared {show_shape(variable.shape)}",
+                           f"{show_shape(variable.own_shape)}", variable.span, f"declared {show_shape(variable.own_shape)}",
                            secondary=[Label(value.span, found)] if isinstance(value, Tensor) else (),
                            fix="an initialiser takes the shape and gives a tensor of it")
             return None

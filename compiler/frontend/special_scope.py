@@ -7,18 +7,27 @@ from typing import TYPE_CHECKING
 from sexpgpu.compiler.frontend.data import Form
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import Frame, Node, malformed, special
+from sexpgpu.compiler.frontend.trace import LayerMark
 from sexpgpu.compiler.frontend.values import POISON
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sexpgpu.compiler.frontend.analysis import Analyzer
+    from sexpgpu.compiler.frontend.ops.support.rounds import Rounds
+
+
+def _layer(loops: Sequence[Rounds], value: object) -> Rounds | None:
+    """The `repeat` whose layer's number this is."""
+    return next((loop for loop in loops if loop.layered and loop.index is value), None)
 
 
 @special("scope")
 def scope_form(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
     """`(scope "block" i body…)`: names declared in the body begin `block.<i>.`.
 
-    A second form that evaluates to an integer or a string, with more forms after it, is part of the name; any other
-    is the first form of the body.
+    A second form that evaluates to an integer or a string, or to the number of a layer of `repeat`, with more forms
+    after it, is part of the name; any other is the first form of the body.
     """
     if len(form.items) < 3:
         malformed(form, "`scope` has a name and a body", form.span, "incomplete", shape='(scope "name" body…)')
@@ -43,6 +52,8 @@ def scope_form(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
                 return value
             if isinstance(value, (str, int)) and not isinstance(value, bool):
                 path.append(str(value))
+            elif (loop := _layer(evaluator.trace.loops, value)) is not None:
+                path.append(LayerMark(loop))
             return rest(frame)
         finally:
             del path[depth:]

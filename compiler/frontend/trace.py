@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.values import Closure, HostScalar, Tensor
 from sexpgpu.diagnostics import Span
 from sexpgpu.runtime.dtypes import DType
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.frontend.ops.support.rounds import Rounds
 
 
 class Phase(Enum):
@@ -28,7 +32,8 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A parameter or a buffer, as it was first declared."""
+    """A parameter or a buffer, as it was first declared. In a `repeat` it is a stack: the first `layers` axes of its shape
+    count the layers, and each has a `*` in the name."""
 
     name: str
     dtype: DType
@@ -38,6 +43,23 @@ class Variable:
     decay: bool
     trainable: bool
     span: Span
+    layers: int = 0
+
+    @property
+    def own_shape(self) -> tuple[int, ...]:
+        """The shape of one layer's."""
+        return self.shape[self.layers:]
+
+
+class LayerMark(str):
+    """The part of a name that stands for a layer's number: `*`."""
+
+    loop: object
+
+    def __new__(cls, loop: object) -> LayerMark:
+        self = super().__new__(cls, "*")
+        self.loop = loop
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +89,7 @@ class Schedule:
 
 @dataclass(eq=False)
 class Trace:
-    """`training` is what `training?` says. `branches` counts the staged branches around the place. `again` says that
+    """`training` is what `training?` says. `branches` counts the staged branches around the place, `loops` holds its loops. `again` says that
     the same code was traced just before, for another batch size."""
 
     phase: Phase = Phase.TOP
@@ -76,6 +98,7 @@ class Trace:
     branches: int = 0
     again: bool = False
     path: list[str] = field(default_factory=list)
+    loops: list[Rounds] = field(default_factory=list)
     parameters: dict[str, Variable] = field(default_factory=dict)
     buffers: dict[str, Variable] = field(default_factory=dict)
     metrics: dict[str, Metric] = field(default_factory=dict)
@@ -98,8 +121,13 @@ class Trace:
         return self.sites - 1
 
     def full_name(self, name: str) -> str:
-        """`name` with the scopes around it."""
-        return ".".join([*self.path, name])
+        """`name` with the scopes around it, and a `*` for the number of each layer around it that is in none of them."""
+        parts = list(self.path)
+        marked = [part.loop for part in parts if isinstance(part, LayerMark)]
+        for loop in reversed([loop for loop in self.loops if loop.layered]):
+            if loop not in marked:
+                parts.insert(loop.depth, "*")
+        return ".".join([*parts, name])
 
     @contextmanager
     def within(self, phase: Phase) -> Iterator[None]:

@@ -5,7 +5,8 @@ counter, so different counters give different blocks, and the scheme below never
 
     training, evaluation:  k1 = block(key = seed, counter = step)              steps are below 2^63
                            k2 = block(key = k1, counter = rank · 2^32 + microbatch)
-                           words of a site = blocks of key k2, counters (domain · 2^20 + site) · 2^32 + 0, 1, 2, …
+                           words of a site = blocks of key k2, counters (domain · 2^20 + site) · 2^32 + 0, 1, 2, …,
+                           round after round where the site stands in a loop
     initialisers:          k1 = block(key = seed, counter = 2^63 + hash of the state's name)
                            words of a site = blocks of key k1, counters site · 2^32 + 0, 1, 2, …
 
@@ -77,6 +78,10 @@ def _lower(func: ir.Operation, domain: int) -> None:
         with ir.InsertionPoint(op), op.location:
             start = hlo.splat((domain << SITE_BITS | site) << 32, [1], "ui64")
             type_ = ir.RankedTensorType(op.results[0].type)
+            if len(op.operands):
+                # In a loop: every round goes on where the one before it ended.
+                number = hlo.convert(hlo.reshape(op.operands[0], [1]), "ui64")
+                start = hlo.add(start, hlo.multiply(number, hlo.splat(-(-prod(type_.shape) // 2), [1], "ui64")))
             bits = hlo.reshape(site_words(made, start, prod(type_.shape)), type_.shape)
             if type_.element_type != hlo.element_type(bits):
                 bits = hlo.convert(bits, type_.element_type)

@@ -40,4 +40,9 @@ TABLE: tuple[Code, ...] = (
          "level and in functions of `ctx` there are only numbers."),
     Code("E-TYPE-017", "the operation has no meaning for this dtype",
          "The operation exists for numbers of some kinds only: no logarithm of booleans, no shift of floats."),
+    Code("E-TYPE-018", "what a loop carries changes its type",
+         "The value that `scan`, `repeat` or `while-loop` carries has one dtype and shape before a round and another "
+         "after it. A loop of the graph carries values of one type."),
+    Code("E-TYPE-019", "the gradient of what is no scalar",
+         "`gradient` differentiates a function whose value is a scalar of floats."),
 )

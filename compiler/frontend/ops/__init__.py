@@ -10,7 +10,7 @@ from sexpgpu.compiler.frontend.ops.registry import OPS, Call, Failed, Op, op
 #: The files of the table, in the manual's order.
 GROUPS: tuple[str, ...] = (
     "arithmetic", "functions", "logic", "bits", "reductions", "cumulative", "shapes", "joining", "indexing", "make",
-    "linear_algebra", "einsum", "random", "control", "cast", "checks",
+    "linear_algebra", "einsum", "random", "control", "loops", "derivatives", "cast", "checks",
     "lists", "program", "data_forms", "loader_forms", "state", "reports", "experiment_forms",
 )
 

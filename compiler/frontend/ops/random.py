@@ -32,7 +32,7 @@ def bits(call: Call, shape: Sequence[int]) -> ir.Value:
     require_graph(call)
     type_ = hlo.tensor_type([int(n) for n in shape], "ui32")
     site = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), call.site())
-    return hlo.marker("random", [], [type_], {"site": site}).result
+    return hlo.marker("random", call.rounds(), [type_], {"site": site}).result
 
 
 def unit(words: ir.Value) -> ir.Value:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList, parse_signature
 from sexpgpu.compiler.frontend.values import Origin
 from sexpgpu.diagnostics import Fix, Label, Span
+
+if TYPE_CHECKING:
+    from iree.compiler import ir
 
 
 class Failed(Exception):
@@ -42,6 +45,9 @@ class Call(Protocol):
 
     def site(self) -> int:
         """The next `site` of a `random` marker, unique in the function that is being traced."""
+
+    def rounds(self) -> Sequence[ir.Value]:
+        """The number of the round of the loops around the place, an i32 scalar; nothing outside of loops."""
 
     def where(self, parameter: str, index: int | None = None) -> Span:
         """The argument's own span (`index`: of an element of a `&rest` parameter); the call's when it was defaulted."""

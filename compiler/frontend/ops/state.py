@@ -7,6 +7,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.ops.registry import op
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, dtype_word
+from sexpgpu.compiler.frontend.ops.support.rounds import layer
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
 from sexpgpu.compiler.frontend.trace import Phase, Variable
 from sexpgpu.compiler.frontend.values import Dim, Tensor, origin_of, same_value
@@ -25,9 +26,14 @@ def must_stand_in(call: BuiltinCall, *phases: Phase) -> None:
 
 
 def must_not_branch(call: BuiltinCall) -> None:
-    if call.evaluator.trace.branches:
+    trace = call.evaluator.trace
+    if trace.branches:
         call.fail("E-CONTRACT-020", f"`{call.op.name}` stands in a branch that is staged", label="inside a branch",
                   notes=["the condition is known at run time only, and this would happen in some steps only"])
+    if trace.loops:
+        call.fail("E-CONTRACT-020", f"`{call.op.name}` stands in a loop of the graph", label="inside a loop",
+                  notes=["this would happen several times a step"],
+                  fix="let the loop carry the value, and use it after the loop")
 
 
 def _name(call: BuiltinCall, name: object) -> str:
@@ -95,6 +101,20 @@ def _declared(call: BuiltinCall, new: Variable, table: dict[str, Variable], othe
     return old
 
 
+def _stacked(call: BuiltinCall, variable: Variable, facts: dict[str, ir.Attribute]) -> Tensor:
+    """A parameter in a `repeat`: its stack stands in front of the loop, and each round takes its part, once."""
+    loops = [loop for loop in call.evaluator.trace.loops if loop.layered]
+    with ir.InsertionPoint(loops[0].place):
+        value = _marker(call, variable, "param", facts)
+    for loop in loops:
+        part = loop.layers.get(variable.name)
+        if part is None:
+            with ir.InsertionPoint.at_block_begin(loop.block):
+                part = loop.layers[variable.name] = layer(value, loop)
+        value = part
+    return Tensor(value.value, value.dtype, variable.own_shape, call.span)
+
+
 def _marker(call: BuiltinCall, variable: Variable, kind: str, facts: dict[str, ir.Attribute]) -> Tensor:
     symbol = call.evaluator.initialisers.symbol(variable)
     type_ = hlo.tensor_type(variable.shape, variable.dtype.mlir)
@@ -109,21 +129,27 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
           trainable: object) -> Tensor:
     must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
     full, dims = _name(call, name), _dims(call, shape)
-    variable = Variable(full, dtype_word(call, "dtype", dtype, F32), dims, init, call.given("init"),
-                        _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span)
+    lead = [Dim(loop.trips) for loop in call.evaluator.trace.loops if loop.layered]
+    variable = Variable(full, dtype_word(call, "dtype", dtype, F32), (*lead, *dims), init, call.given("init"),
+                        _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span, len(lead))
     if variable.trainable and not variable.dtype.is_float:
         call.fail("E-TYPE-007", f"a trainable parameter is of floats, not {variable.dtype}", at=call.where("dtype"),
                   label=f"this is {variable.dtype}", fix="`:trainable false`, or a `buffer`, holds integers")
     trace = call.evaluator.trace
     variable = _declared(call, variable, trace.parameters, trace.buffers)
-    return _marker(call, variable, "param", {"trainable": ir.BoolAttr.get(variable.trainable),
-                                             "decay": ir.BoolAttr.get(variable.decay)})
+    facts: dict[str, ir.Attribute] = {"trainable": ir.BoolAttr.get(variable.trainable),
+                                      "decay": ir.BoolAttr.get(variable.decay)}
+    return _stacked(call, variable, facts) if lead else _marker(call, variable, "param", facts)
 
 
 @op("buffer", "name shape &key init (dtype :f32)", group=STATE, grad="none: it is state without a gradient",
     doc="A tensor of state that `update-buffer` sets and nothing trains; zeros at first unless `:init` says otherwise.")
 def buffer(call: BuiltinCall, name: object, shape: object, init: object, dtype: object) -> Tensor:
     must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
+    if any(loop.layered for loop in call.evaluator.trace.loops):
+        call.fail("E-CONTRACT-020", "`buffer` stands in a `repeat`", label="inside a loop",
+                  notes=["the layers of a `repeat` have parameters of their own, not buffers"],
+                  fix="`for` makes layers one by one, each with its buffers")
     full, dims = _name(call, name), _dims(call, shape)
     initial = init if call.given("init") else 0
     variable = Variable(full, dtype_word(call, "dtype", dtype, F32), dims, initial, call.given("init"), False, False,

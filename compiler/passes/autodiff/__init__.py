@@ -19,6 +19,7 @@ from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.autodiff import (  # noqa: F401
     branches,
     contraction,
+    custom,
     elementwise,
     indexing,
     loops,
@@ -56,12 +57,18 @@ def inline_calls(module: ir.Module, func: ir.Operation) -> None:
 
 
 def drop_stop_gradients(module: ir.Module) -> None:
-    """The markers have done their work: each becomes its operand."""
+    """The markers have done their work: each becomes its operands. So has `remat`: its body stands where it stood."""
+    for func in fn.functions(module):
+        if fn.role(func) == "cotangent":
+            func.erase()
     for func in fn.functions(module):
         for op in fn.walk(fn.body(func)):
-            if hlo.marker_kind(op) == "stop_gradient":
-                op.results[0].replace_all_uses_with(op.operands[0])
+            if hlo.marker_kind(op) in ("stop_gradient", custom.MARKER):
+                for result, operand in zip(op.results, op.operands, strict=False):
+                    result.replace_all_uses_with(operand)
                 op.erase()
+        while remats := [op for op in fn.walk(fn.body(func)) if branches.REMAT in op.attributes]:
+            branches.inline_remat(remats[0])
 
 
 def _chosen(module: ir.Module, func: ir.Operation, wrt: tuple[int, ...]) -> list[int]:
@@ -105,4 +112,4 @@ def apply(module: ir.Module, options: AutodiffOptions) -> None:
 
 
 PASS = Pass("autodiff", "reverse mode over StableHLO: gradients become results", apply, AutodiffOptions,
-            lowers=("stop_gradient",))
+            lowers=("stop_gradient", custom.MARKER))

@@ -1,6 +1,8 @@
 """Derivatives of `if` and `case`: the same choice again, each branch run forward and then backward.
 
-What a branch captures takes the cotangents. The branch is computed a second time: its values live only inside it.
+What a branch captures takes the cotangents. The branch is computed a second time: its values live only inside it. So is
+the body of a `remat`, a `case` of one branch: behind a barrier that waits for its cotangents, or the two computations
+would be made one again.
 """
 
 from __future__ import annotations
@@ -23,6 +25,32 @@ def replay(block: ir.Block, arguments: Sequence[ir.Value]) -> tuple[list[ir.Oper
     return clones, [mapping.get(v, v) for v in end.operands]
 
 
+REMAT = "sexp.remat"
+
+
+def inline_remat(op: ir.Operation) -> None:
+    """The one branch in the place of its `case`."""
+    with ir.InsertionPoint(op):
+        for old, new in zip(op.results, replay(op.regions[0].blocks[0], [])[1], strict=True):
+            old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _again(p: Primal, wanted: Sequence[ir.Value], outside: Sequence[ir.Value]) -> list[ir.Value]:
+    """The body of a `remat` on the way back."""
+    block = p.op.regions[0].blocks[0]
+    arrived = [g for g in p.cotangents if g is not None]
+    held = [*outside, *arrived]
+    waited = list(hlo.make("stablehlo.optimization_barrier", [v.type for v in held], held).results)
+    mapping = dict(zip(outside, waited, strict=False))
+    *ops, end = [op.operation for op in block.operations]
+    clones = [fn.clone_one(op, mapping) for op in ops]
+    given = iter(waited[len(outside):])
+    seeds = [(mapping.get(v, v), next(given)) for v, g in zip(end.operands, p.cotangents, strict=True) if g is not None]
+    found = backpropagate(clones, seeds, [mapping[v] for v in wanted])
+    return [hlo.zeros_like(v) if g is None else g for v, g in zip(wanted, found, strict=True)]
+
+
 @rule("stablehlo.if", "stablehlo.case")
 def _choice(p: Primal) -> Sequence[Thunk | None]:
     outside = captured(p.op)
@@ -31,6 +59,8 @@ def _choice(p: Primal) -> Sequence[Thunk | None]:
 
     @cache
     def cotangents() -> list[ir.Value]:
+        if REMAT in p.op.attributes:
+            return _again(p, wanted, outside)
         types = [v.type for v in wanted]
         op = hlo.make(p.op.name, types, [predicate], regions=len(p.op.regions))
         for region, old in zip(op.regions, p.op.regions, strict=True):

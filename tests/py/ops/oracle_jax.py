@@ -10,18 +10,21 @@ import numpy as np
 from iree.compiler import ir
 from language import Expression, Session, flat
 from runner import Program
+from sexpgpu.compiler.passes import blocks
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff import differentiate, drop_stop_gradients
+from sexpgpu.compiler.passes.base import NoOptions
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
+from sexpgpu.compiler.passes.pipeline import apply_pass
 
 jax.config.update("jax_enable_x64", True)
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`expected` is the same function for JAX, of the arguments in order. With `grad`, the gradient by every float
-    argument is compared too. `bits` are the random words, where there are any."""
+    """`expected` is the same function for JAX, of the arguments in order. With `grad`, the gradient of
+    the (first) result by every float argument is compared too. `bits` are the random words, where there are any."""
 
     name: str
     source: str
@@ -70,6 +73,7 @@ def run(cases: Sequence[Case]) -> dict[str, Outcome]:
             for name in [a for a in func.attributes if a.startswith("sexp.")]:
                 del func.attributes[name]
         session.module.operation.verify()
+        apply_pass(session.module, blocks.PASS, NoOptions(), set())
         vmfb = generate(session.module, parse_target("cpu"), CompileOptions())
     program = Program(vmfb)
     outcomes = {}
@@ -82,7 +86,7 @@ def run(cases: Sequence[Case]) -> dict[str, Outcome]:
 
 
 def flat_dtype(case: Case) -> np.dtype:
-    return jax.eval_shape(case.expected, *case.arguments.values()).dtype
+    return jax.tree.leaves(jax.eval_shape(case.expected, *case.arguments.values()))[0].dtype
 
 
 def cotangent(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
@@ -103,7 +107,7 @@ def compare(case: Case, outcome: Outcome) -> None:
             every = list(case.arguments.values())
             for i, v in zip(positions, values, strict=True):
                 every[i] = v
-            return case.expected(*every)
+            return jax.tree.leaves(case.expected(*every))[0]
 
         out, pull = jax.vjp(of, *[list(case.arguments.values())[i] for i in positions])
         seed = cotangent(out.shape, out.dtype) if out.shape else np.ones((), out.dtype)

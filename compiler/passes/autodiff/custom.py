@@ -1,0 +1,53 @@
+"""The derivative that a program gives itself: the marker `custom_gradient` names the function that computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from iree.compiler import ir
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
+
+MARKER = "custom_gradient"
+
+
+def outputs_of(op: ir.Operation) -> int:
+    """How many of the marker's operands are its results."""
+    return _fact(op, "outputs")
+
+
+def _fact(op: ir.Operation, name: str) -> int:
+    return ir.IntegerAttr(ir.DictAttr(op.attributes["backend_config"])[name]).value
+
+
+def _module(op: ir.Operation) -> ir.Operation:
+    while op.parent is not None:
+        op = op.parent.operation
+    return op
+
+
+def _function(op: ir.Operation) -> ir.Operation:
+    name = ir.FlatSymbolRefAttr(ir.ArrayAttr(op.attributes["called_computations"])[0]).value
+    block = _module(op).regions[0].blocks[0]
+    return next(f.operation for f in block.operations if f.operation.name == "func.func" and fn.symbol(f) == name)
+
+
+@rule("stablehlo.custom_call")
+def _custom(p: Primal) -> Sequence[Thunk | None]:
+    """The operands are the outputs, the inputs, and what the function uses besides; the inputs have cotangents."""
+    op = p.op
+    if hlo.marker_kind(op) != MARKER:
+        raise NoDerivative("what it computes is not known here")
+    outputs, inputs = outputs_of(op), _fact(op, "inputs")
+
+    @cache
+    def cotangents() -> list[ir.Value]:
+        given = [hlo.zeros_like(r) if g is None else g for r, g in zip(op.results, p.cotangents, strict=True)]
+        return fn.inline(_function(op), [*op.operands, *given])
+
+    def of(i: int) -> Thunk | None:
+        return (lambda: cotangents()[i - outputs]) if outputs <= i < outputs + inputs else None
+
+    return [of(i) for i in range(len(op.operands))]
