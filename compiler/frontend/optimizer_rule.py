@@ -8,7 +8,8 @@ for each site has a number of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
@@ -18,6 +19,7 @@ from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, convert
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
+from sexpgpu.compiler.frontend.optimizer_layers import over_layers
 from sexpgpu.compiler.frontend.optimizer_state import StateOf, number_as_tensor
 from sexpgpu.compiler.frontend.trace import Variable
 from sexpgpu.compiler.frontend.values import POISON, Tensor, has_poison, is_plist, plist_items
@@ -70,14 +72,35 @@ class UpdateRule:
     def apply(self, p: Variable, decay: float, state: StateOf, values: Sequence[ir.Value]) -> list[ir.Value] | None:
         """The new parameter and its states, from the old one, its gradient, its states, the hyper-parameters in their
         order and, where gradients are clipped by norm, their factor. None where the rule is wrong (reported)."""
+        if p.layers:
+            return self._layered(p, decay, state, values)
+        template = self._template(p, decay, state, [value.type for value in values])
+        return template.copy(values)
+
+    def _layered(self, p: Variable, decay: float, state: StateOf, values: Sequence[ir.Value]) -> list[ir.Value] | None:
+        """The update of each layer of a stack."""
+        lead = p.shape[:p.layers]
+        layers = prod(lead)
+        own = replace(p, shape=p.own_shape, layers=0)
+        own_state = [(key, replace(t, shape=t.shape[p.layers:])) for key, t in state]
+        count = 2 + len(state)
+        flat = [hlo.reshape(v, [layers, *hlo.shape_of(v)[p.layers:]]) for v in values[:count]]
+        types = [hlo.tensor_type(hlo.shape_of(v)[1:], hlo.element_type(v)) for v in flat]
+        template = self._template(own, decay, own_state, [*types, *(v.type for v in values[count:])])
+        if template.results is None:
+            return None
+        stacks = over_layers(template.block, template.results, [*flat, *values[count:]], layers)
+        return [hlo.reshape(v, [*lead, *hlo.shape_of(v)[1:]]) for v in stacks]
+
+    def _template(self, p: Variable, decay: float, state: StateOf, types: Sequence[ir.Type]) -> Template:
         key = (p.dtype.name, tuple(p.shape), decay, tuple([(k, t.dtype.name, tuple(t.shape)) for k, t in state]))
         template = self._templates.get(key)
         if template is None:
             before = self._evaluator.trace.sites
-            template = self._trace(p, decay, state, [value.type for value in values])
+            template = self._trace(p, decay, state, types)
             if self._evaluator.trace.sites == before:
                 self._templates[key] = template
-        return template.copy(values)
+        return template
 
     def close(self) -> None:
         for holder in self._holders:

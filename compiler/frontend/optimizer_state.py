@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
+from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract_values import Optimizer
 from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support.staged import describe
+from sexpgpu.compiler.frontend.optimizer_layers import over_layers
 from sexpgpu.compiler.frontend.trace import Variable
 from sexpgpu.compiler.frontend.values import Tensor, has_poison, is_plist, plist_items
 from sexpgpu.diagnostics import Span
 from sexpgpu.runtime.dtypes import DTYPES
 
 if TYPE_CHECKING:
-    from iree.compiler import ir
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
 #: The state of one parameter: its tensors by key, in the order of `:init`'s plist.
@@ -27,6 +30,27 @@ def number_as_tensor(value: object, span: Span) -> object:
         return value
     dtype = DTYPES["i32" if isinstance(value, int) else "f32"]
     return Tensor(hlo.splat(value, [], dtype.mlir), dtype, (), span)
+
+
+def layered_state(evaluator: Evaluator, optimizer: Optimizer, place: Span, parameter: Variable, value: ir.Value
+                  ) -> StateOf | None:
+    """The state of a stack of parameters: the stacks of each layer's."""
+    layers, lead = prod(parameter.shape[:parameter.layers]), parameter.shape[:parameter.layers]
+    own = replace(parameter, shape=parameter.own_shape, layers=0)
+    holder = ir.Operation.create("scf.execute_region", regions=1)
+    try:
+        block = hlo.block(holder.regions[0], [hlo.tensor_type(own.shape, own.dtype.mlir)])
+        with ir.InsertionPoint(block):
+            state = initial_state(evaluator, optimizer, place, own, block.arguments[0])
+        if state is None:
+            return None
+        with evaluator.location(place):
+            flat = hlo.reshape(value, [layers, *own.shape])
+            stacks = over_layers(block, [t.value for _, t in state], [flat], layers)
+            return [(key, Tensor(hlo.reshape(stack, [*lead, *t.shape]), t.dtype, (*lead, *t.shape), t.span))
+                    for (key, t), stack in zip(state, stacks, strict=True)]
+    finally:
+        holder.erase()
 
 
 def initial_state(evaluator: Evaluator, optimizer: Optimizer, place: Span, parameter: Variable, value: ir.Value

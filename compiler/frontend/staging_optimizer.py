@@ -17,7 +17,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract_values import Optimizer
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, convert
 from sexpgpu.compiler.frontend.optimizer_rule import UpdateRule
-from sexpgpu.compiler.frontend.optimizer_state import StateOf, initial_state
+from sexpgpu.compiler.frontend.optimizer_state import StateOf, initial_state, layered_state
 from sexpgpu.compiler.frontend.staging import Function
 from sexpgpu.compiler.frontend.trace import Phase, Trace, Variable
 from sexpgpu.compiler.frontend.values import plist_items
@@ -69,7 +69,8 @@ class OptimizerStaging:
         with self._evaluator.staging.function("optimizer_init", "optimizer_init", types, self._place,
                                               Trace(Phase.OPTIMIZER)) as function:
             for p, argument in zip(self._parameters, function.arguments, strict=True):
-                self._states.append([] if self._frozen(p) else initial_state(
+                first = layered_state if p.layers else initial_state
+                self._states.append([] if self._frozen(p) else first(
                     self._evaluator, self._optimizer, self._place, p, argument))
             function.results = [tensor.value for state in self._states for _, tensor in state or ()]
             function.note("sexp.states", self.state_names)

@@ -22,7 +22,7 @@ from pathlib import Path
 from sexpgpu.runtime.artifact.codec import CodecError, decode, encode
 from sexpgpu.runtime.artifact.manifest import StateTensor
 from sexpgpu.runtime.checkpoint.cursor import Cursor, LaterCheckpoint, Marker
-from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile, Written, same, write
+from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile, Written, layers_of, same, write
 from sexpgpu.runtime.session import Session
 
 WEIGHTS, OPTIMIZER, CURSOR, MARKER = "weights.safetensors", "optimizer.safetensors", "cursor.json", "complete.json"
@@ -67,8 +67,10 @@ def _write_state(folder: Path, session: Session) -> dict[str, Written]:
     groups: dict[str, tuple[list[Shape], list]] = {}
     for tensor, array in session.state():
         shapes, arrays = groups.setdefault(file_of(tensor), ([], []))
-        shapes.append(Shape(tensor.name, tensor.dtype, tensor.shape))
-        arrays.append(array)
+        parts = layers_of(tensor)
+        shapes.extend(parts)
+        # A stack lies as its layers do, one after the other.
+        arrays.extend(array.reshape(len(parts), *parts[0].shape))
     return {name: write(folder / name, shapes, arrays) for name, (shapes, arrays) in groups.items()}
 
 

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sexpgpu.runtime.dtypes import DTYPES
+from sexpgpu.runtime.layers import names_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from sexpgpu.runtime.artifact.manifest import StateTensor
 
 NAMES = {"f32": "F32", "bf16": "BF16", "f16": "F16", "f64": "F64", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64",
          "u8": "U8", "u16": "U16", "u32": "U32", "u64": "U64", "bool": "BOOL"}
@@ -137,3 +139,14 @@ def same(path: Path, written: Written) -> bool:
             return hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
     except OSError:
         return False
+
+
+def layers_of(tensor: StateTensor) -> list[Shape]:
+    """What a tensor of state is in a file: a stack of layers is a tensor for each, under its own name."""
+    names, shape = names_of(tensor.name, tensor.shape)
+    return [Shape(name, tensor.dtype, shape) for name in names]
+
+
+def read_state(file: TensorFile, tensor: StateTensor) -> NDArray:
+    """A tensor of state out of a file. Raises `BadTensors`, or `OSError`."""
+    return np.stack([file.read(part.name) for part in layers_of(tensor)]).reshape(tensor.shape)

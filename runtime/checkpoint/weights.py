@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, did_you_mean
 from sexpgpu.runtime.artifact.manifest import StateTensor
-from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile
+from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile, layers_of, read_state
 from sexpgpu.runtime.session import Session
 
 SHOWN = 8
@@ -36,7 +36,7 @@ def init_from(path: str, session: Session) -> None:
                                    fix=_rename(wanted, file.shapes)))
     arrays = session.state_get()
     try:
-        arrays.update({t.name: file.read(t.name) for t in wanted})
+        arrays.update({t.name: read_state(file, t) for t in wanted})
     except (BadTensors, OSError) as error:
         raise SexpError(Diagnostic("E-CKPT-005", f"`{path}` is no whole safetensors file",
                                    notes=(str(error),))) from error
@@ -46,13 +46,13 @@ def init_from(path: str, session: Session) -> None:
 def differences(wanted: Iterable[StateTensor], found: Mapping[str, Shape]) -> tuple[str, ...]:
     """What is missing, too many, or of another shape, a note a tensor."""
     notes, names = [], set()
-    for tensor in wanted:
-        names.add(tensor.name)
-        mine, theirs = Shape(tensor.name, tensor.dtype, tensor.shape), found.get(tensor.name)
+    for mine in (part for tensor in wanted for part in layers_of(tensor)):
+        names.add(mine.name)
+        theirs = found.get(mine.name)
         if theirs is None:
-            notes.append(f"`{tensor.name}` is missing, {mine} in the model")
+            notes.append(f"`{mine.name}` is missing, {mine} in the model")
         elif theirs != mine:
-            notes.append(f"`{tensor.name}` is {theirs}, {mine} in the model")
+            notes.append(f"`{mine.name}` is {theirs}, {mine} in the model")
     notes += [f"`{name}` is not in the model, {shape} in the file" for name, shape in found.items()
               if name not in names]
     if len(notes) > SHOWN:
@@ -62,7 +62,7 @@ def differences(wanted: Iterable[StateTensor], found: Mapping[str, Shape]) -> tu
 
 def _rename(wanted: Iterable[StateTensor], found: Mapping[str, Shape]) -> Fix | None:
     """Where one name is missing and one near it is too many, that is most likely the mistake."""
-    names = [t.name for t in wanted]
+    names = [part.name for t in wanted for part in layers_of(t)]
     spare = [name for name in found if name not in names]
     for name in names:
         near = did_you_mean(name, spare) if name not in found else None

@@ -14,7 +14,7 @@ from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
 from sexpgpu.runtime.artifact.manifest import Manifest
 from sexpgpu.runtime.checkpoint.cursor import Cursor, LaterCheckpoint
 from sexpgpu.runtime.checkpoint.store import MARKER, file_of, newest, open_checkpoint, steps
-from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile
+from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile, read_state
 from sexpgpu.runtime.checkpoint.weights import differences
 from sexpgpu.runtime.session import Session
 
@@ -31,7 +31,7 @@ class Resume:
 
     def restore(self, session: Session) -> None:
         """Puts the checkpoint's tensors into the session."""
-        session.state_set({t.name: self.files[file_of(t)].read(t.name) for t in session.manifest.state})
+        session.state_set({t.name: read_state(self.files[file_of(t)], t) for t in session.manifest.state})
 
 
 def find(wanted: str, folder: Path, manifest: Manifest, seed: int | None, note: Callable[[str], None]) -> Resume | None:

@@ -1,0 +1,70 @@
+"""Whole experiments on arrays that a test makes: checked, compiled and stepped in one process, without files of data."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sexpgpu.compiler.frontend.experiment import check
+from sexpgpu.compiler.passes.build import build
+from sexpgpu.diagnostics import Diagnostic, SourceMap
+from sexpgpu.runtime.artifact.read import read_artifact
+from sexpgpu.runtime.session import Device, Session
+
+Batch = Mapping[str, NDArray]
+
+
+def found(text: str, **overrides: str) -> list[Diagnostic]:
+    """What `sexpc check` says about an experiment."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "experiment.sexp"
+        path.write_text(text)
+        return check(path, overrides=overrides, sources=SourceMap(), module=False)[1]
+
+
+def compiled(path: Path, out: Path, **overrides: str) -> Path:
+    staged, diagnostics = check(path, overrides=overrides, sources=SourceMap())
+    assert staged is not None, [(d.code, d.message, d.notes) for d in diagnostics]
+    with staged.module.context:
+        build(staged.module, "cpu", out)
+    return out
+
+
+class Trained:
+    """An experiment on this machine's processor. `hyper` is the value of each schedule, in order."""
+
+    def __init__(self, text: str, folder: Path, seed: int = 0, **overrides: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "experiment.sexp"
+        path.write_text(text)
+        self.session = Session(read_artifact(compiled(path, folder / "experiment.vmfb", **overrides)),
+                               Device("local-task", 2))
+        self.session.init(seed)
+        self.seed = seed
+        self.done = 0
+
+    @property
+    def manifest(self):
+        return self.session.manifest
+
+    def state(self) -> dict[str, NDArray]:
+        return self.session.state_get()
+
+    def parameters(self) -> dict[str, NDArray]:
+        names = {p.name for p in self.manifest.parameters}
+        return {name: array for name, array in self.state().items() if name in names}
+
+    def step(self, batch: Batch, hyper: Sequence[float] | None = None) -> NDArray:
+        """The metrics' vector: the loss and its weight first, the gradient norm and the skip flag last."""
+        if hyper is None:
+            hyper = [s.constant for s in self.manifest.schedules]
+        outcome = self.session.step({k: np.ascontiguousarray(v) for k, v in batch.items()},
+                                    (self.seed, self.done, 0, 0), list(hyper))
+        self.done += 1
+        return np.array(outcome.metrics)
+
+    def losses(self, batches: Sequence[Batch], hyper: Sequence[float] | None = None) -> list[float]:
+        return [float(self.step(batch, hyper)[0]) for batch in batches]
