@@ -76,17 +76,24 @@ def _lower(func: ir.Operation, domain: int) -> None:
         site = ir.IntegerAttr(fact(op, "site")).value
         assert 0 <= site < 1 << SITE_BITS
         with ir.InsertionPoint(op), op.location:
-            start = hlo.splat((domain << SITE_BITS | site) << 32, [1], "ui64")
             type_ = ir.RankedTensorType(op.results[0].type)
-            if len(op.operands):
-                # In a loop: every round goes on where the one before it ended.
-                number = hlo.convert(hlo.reshape(op.operands[0], [1]), "ui64")
-                start = hlo.add(start, hlo.multiply(number, hlo.splat(-(-prod(type_.shape) // 2), [1], "ui64")))
+            start = _start((domain << SITE_BITS | site) << 32, op, prod(type_.shape))
             bits = hlo.reshape(site_words(made, start, prod(type_.shape)), type_.shape)
             if type_.element_type != hlo.element_type(bits):
                 bits = hlo.convert(bits, type_.element_type)
         op.results[0].replace_all_uses_with(bits)
         op.erase()
+
+
+def _start(first: int, op: ir.Operation, count: int) -> ir.Value:
+    """The counter that a site begins at. In a loop every round goes on where the one before it ended; that is computed in
+    i64, for a loop's counter lives on the host, whose arithmetic knows no unsigned numbers."""
+    if not len(op.operands):
+        return hlo.splat(first, [1], "ui64")
+    number = hlo.convert(hlo.reshape(op.operands[0], [1]), "i64")
+    passed = hlo.multiply(number, hlo.splat(-(-count // 2), [1], "i64"))
+    # The barrier keeps the conversion on the device.
+    return hlo.convert(hlo.optimization_barrier(hlo.add(passed, hlo.splat(first, [1], "i64"))), "ui64")
 
 
 def _key(func: ir.Operation) -> ir.Value:
