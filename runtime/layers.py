@@ -1,7 +1,7 @@
 """Stacks of layers: one tensor of state for all layers of a `repeat`, with the name of each layer's.
 
-A `*` in a name stands for a layer's number: `block.*.w` of shape [12 64 64] is `block.0.w` … `block.11.w`, each [64 64].
-Several `*` are several axes, the first axis the first of them.
+A `*` in a name stands for a layer's number: `block.*.w` of shape [12 64 64] is `block.0.w` … `block.11.w`, each
+[64 64]. Several `*` are several axes, the first axis the first of them.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from sexpgpu.compiler.frontend.call_binding import CallShape, bind
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.environment import Global, Module
 from sexpgpu.compiler.frontend.ops.registry import Op
+from sexpgpu.compiler.frontend.printer import brief
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, malformed, nil_node, poison_node
 from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin
@@ -217,9 +218,20 @@ class Analyzer:
         self.expansions += 1
         try:
             expansion = self.evaluator.expand(macro, form)
-            return poison_node if expansion is None else self.node(expansion, scope)
+            if expansion is None:
+                return poison_node
+            reporter = self.evaluator.reporter
+            note = f"`{macro.name}` at {form.span} expands to `{brief(expansion)}`"
+            with reporter.expanding(note):
+                node = self.node(expansion, scope)
         finally:
             self.expansions -= 1
+
+        def run(frame: list) -> object:
+            with reporter.expanding(note):
+                return node(frame)
+
+        return run
 
 
 def local(hops: int, slot: int) -> Node:

@@ -84,7 +84,8 @@ def _first_value(evaluator: Evaluator, variable: Variable) -> object:
         if not isinstance(value, Tensor) or tuple(value.shape) != tuple(variable.own_shape):
             found = show_shape(value.shape) if isinstance(value, Tensor) else describe(value)
             reporter.error("E-CONTRACT-025", f"the initialiser of `{variable.name}` gives {found}, not "
-                           f"{show_shape(variable.own_shape)}", variable.span, f"declared {show_shape(variable.own_shape)}",
+                           f"{show_shape(variable.own_shape)}", variable.span,
+                           f"declared {show_shape(variable.own_shape)}",
                            secondary=[Label(value.span, found)] if isinstance(value, Tensor) else (),
                            fix="an initialiser takes the shape and gives a tensor of it")
             return None

@@ -23,8 +23,8 @@ _ELEMENTWISE = frozenset(f"stablehlo.{name}" for name in (
 
 def over_layers(block: ir.Block, results: Sequence[ir.Value], values: Sequence[ir.Value], layers: int
                 ) -> list[ir.Value]:
-    """The results of `block` on each layer, stacked `[layers, …]`. A value with one more axis than the argument it is for
-    is a stack; any other is the same for all layers."""
+    """The results of `block` on each layer, stacked `[layers, …]`. A value with one more axis than the argument it is
+    for is a stack; any other is the same for all layers."""
     stacked = [len(hlo.shape_of(v)) > len(hlo.shape_of(a)) for v, a in zip(values, block.arguments, strict=True)]
     widened = _Widened(layers)
     for argument, value, is_stack in zip(block.arguments, values, stacked, strict=True):

@@ -6,8 +6,9 @@ second label. One mistake is reported once, however often its place is evaluated
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from sexpgpu.compiler.frontend.values import Origin
 from sexpgpu.diagnostics import Diagnostic, Fix, Frame, Label, Severity, Span
@@ -31,11 +32,13 @@ def in_prelude(span: Span) -> bool:
 
 
 class Reporter:
-    """Collects diagnostics. `calls` is the stack of calls in progress, the outermost first."""
+    """Collects diagnostics. `calls` is the stack of calls in progress, the outermost first; `expansions` says of each
+    macro whose expansion is being analysed or run what it stands for."""
 
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
         self.calls: list[Activation] = []
+        self.expansions: list[str] = []
         self._held: list[Diagnostic] = []
         self._seen: set[tuple] = set()
 
@@ -46,7 +49,8 @@ class Reporter:
     def error(self, code: str, message: str, at: Span | None, label: str = "", *, secondary: Sequence[Label] = (),
               notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
         """Report, with the calls in progress as the chain."""
-        self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary), tuple(notes),
+        self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary),
+                            (*notes, *reversed(self.expansions)),
                             tuple(Frame(c.name, c.call) for c in self.calls),
                             Fix(fix) if isinstance(fix, str) else fix))
 
@@ -75,7 +79,16 @@ class Reporter:
     def hold(self, diagnostic: Diagnostic) -> None:
         """A mistake seen without running the code. It is kept back: when the place is run, it is reported with the
         calls that led there."""
-        self._held.append(diagnostic)
+        self._held.append(replace(diagnostic, notes=(*diagnostic.notes, *reversed(self.expansions))))
+
+    @contextmanager
+    def expanding(self, note: str) -> Iterator[None]:
+        """While this lasts, what is wrong is wrong in a macro's expansion."""
+        self.expansions.append(note)
+        try:
+            yield
+        finally:
+            self.expansions.pop()
 
     def release(self) -> None:
         """Report what was held back and has not been reported since."""

@@ -32,8 +32,8 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A parameter or a buffer, as it was first declared. In a `repeat` it is a stack: the first `layers` axes of its shape
-    count the layers, and each has a `*` in the name."""
+    """A parameter or a buffer, as it was first declared. In a `repeat` it is a stack: the first `layers` axes of its
+    shape count the layers, and each has a `*` in the name."""
 
     name: str
     dtype: DType
@@ -89,8 +89,8 @@ class Schedule:
 
 @dataclass(eq=False)
 class Trace:
-    """`training` is what `training?` says. `branches` counts the staged branches around the place, `loops` holds its loops. `again` says that
-    the same code was traced just before, for another batch size."""
+    """`training` is what `training?` says. `branches` counts the staged branches around the place, `loops` holds its
+    loops. `again` says that the same code was traced just before, for another batch size."""
 
     phase: Phase = Phase.TOP
     training: bool = True
@@ -121,7 +121,7 @@ class Trace:
         return self.sites - 1
 
     def full_name(self, name: str) -> str:
-        """`name` with the scopes around it, and a `*` for the number of each layer around it that is in none of them."""
+        """`name` with the scopes around it, and a `*` for the number of each layer that is in none of them."""
         parts = list(self.path)
         marked = [part.loop for part in parts if isinstance(part, LayerMark)]
         for loop in reversed([loop for loop in self.loops if loop.layered]):

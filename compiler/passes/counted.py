@@ -14,6 +14,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 
+
 def known(value: ir.Value) -> int | None:
     """The number of a scalar integer constant."""
     owner = value.owner

@@ -86,8 +86,8 @@ def _lower(func: ir.Operation, domain: int) -> None:
 
 
 def _start(first: int, op: ir.Operation, count: int) -> ir.Value:
-    """The counter that a site begins at. In a loop every round goes on where the one before it ended; that is computed in
-    i64, for a loop's counter lives on the host, whose arithmetic knows no unsigned numbers."""
+    """The counter that a site begins at. In a loop every round goes on where the one before it ended; that is computed
+    in i64, for a loop's counter lives on the host, whose arithmetic knows no unsigned numbers."""
     if not len(op.operands):
         return hlo.splat(first, [1], "ui64")
     number = hlo.convert(hlo.reshape(op.operands[0], [1]), "i64")

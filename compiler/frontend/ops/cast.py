@@ -29,6 +29,18 @@ def cast(call: Call, x: object, dtype: object) -> Tensor:
     return give(call, convert(x.value, x.dtype, kind), kind, x.shape)
 
 
+@op("bitcast", "x dtype", group=GROUP, rule="a -> b of as many bits", grad="none: bits have none",
+    doc="The same bits read as another dtype of the same width.")
+def bitcast(call: Call, x: object, dtype: object) -> Tensor:
+    x, kind = tensor(call, "x", x), dtype_word(call, "dtype", dtype)
+    if "bool" in (x.dtype.kind, kind.kind) or x.dtype.bytes != kind.bytes:
+        call.fail("E-TYPE-017", f"the bits of {x.dtype} as {kind}", at=call.where("dtype"),
+                  label=f"not as wide as {x.dtype}", fix="`cast` converts values")
+    shape = [int(d) for d in x.shape]
+    value = x.value if kind is x.dtype else hlo.bitcast_convert(x.value, shape, kind.mlir)
+    return give(call, value, kind, x.shape)
+
+
 @op("shape", "x", group=SHAPE_GROUP, grad=KNOWN, doc="The sizes of a tensor's axes, a list of integers.")
 def shape(call: Call, x: object) -> tuple[Dim, ...]:
     return tensor(call, "x", x).shape

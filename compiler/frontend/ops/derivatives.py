@@ -146,8 +146,9 @@ def _backward(call: BuiltinCall, backward: object, xs: tuple, value: object, shu
         module = holder
         while module.parent is not None:
             module = module.parent.operation
-        symbol = call.evaluator.gensym("cotangent").replace(" ", ".")
-        with ir.InsertionPoint(module.regions[0].blocks[0]):
+        top = module.regions[0].blocks[0]
+        symbol = f"cotangent.{sum(fn.role(f.operation) == 'cotangent' for f in top.operations)}"
+        with ir.InsertionPoint(top):
             func = ir.Operation.create("func.func", regions=1, attributes={
                 "sym_name": ir.StringAttr.get(symbol), "sym_visibility": ir.StringAttr.get("private"),
                 "sexp.role": ir.StringAttr.get("cotangent"),

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler import hlo
@@ -56,6 +57,12 @@ def host_sigmoid(x: HostScalar, span: Span) -> HostScalar:
     one = host.constant(1.0, span)
     grown = host.float_unary("math.exp", host.negate(HostScalar(host.to_kind(x, "f64"), "f64", span), span), span)
     return host.float_binary("arith.divf", one, host.binary("arith.addi", "arith.addf", one, grown, span), span)
+
+
+def erf_inv_number(x: float) -> float:
+    if abs(x) >= 1:
+        return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    return NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)
 
 
 def host_square(x: HostScalar, span: Span) -> HostScalar:
@@ -130,6 +137,7 @@ TABLE: tuple[Function, ...] = (
     Function("sigmoid", SPECIAL, "1 / (1 + exp(-x)).", Elementwise(
         sigmoid_number, host_sigmoid, hlo.logistic, domain="float")),
     Function("erf", SPECIAL, "The error function.", real(math.erf, "erf", hlo.erf)),
+    Function("erf-inv", SPECIAL, "The inverse of the error function.", real(erf_inv_number, "", hlo.erf_inv)),
 )
 
 

@@ -10,7 +10,6 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import axis_of, integer
-from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, I32, convert, dtype_word
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import (
@@ -38,6 +37,16 @@ def lookup(call: Call, x: Tensor, indices: Tensor, axis: int) -> Tensor:
     value = hlo.gather(x.value, value, offset_dims=offset, collapsed=[axis], index_map=[axis], index_dim=indices.rank,
                        sizes=sizes, shape=[int(d) for d in dims])
     return give(call, value, x.dtype, dims)
+
+
+def pick_along(x: Tensor, places: ir.Value, axis: int) -> ir.Value:
+    """For each place the element that `places` names along `axis`; the other axes agree."""
+    batch = [a for a in range(x.rank) if a != axis]
+    order = [*batch, axis]
+    found = hlo.gather(x.value, hlo.transpose(places, order), offset_dims=[], collapsed=[axis], index_map=[axis],
+                       index_dim=x.rank, sizes=[1] * x.rank, shape=[hlo.shape_of(places)[a] for a in order],
+                       batching=(batch, list(range(len(batch)))))
+    return hlo.transpose(found, [order.index(a) for a in range(x.rank)])
 
 
 @op("take", "x indices &key (axis 0)", group=GROUP, rule="[… n …], int [i …] -> [… i … …]",
@@ -108,16 +117,8 @@ def take_along(call: Call, x: object, indices: object, axis: object) -> Tensor:
         call.fail("E-SHAPE-013", f"`take-along` of {show_shape(x.shape)} by indices {show_shape(chosen.shape)}: all "
                   f"axes but {along} agree", **mismatch(operands, rule_note(call)))
     places = chosen.value if chosen.dtype.bytes >= 4 else convert(chosen.value, chosen.dtype, I32)
-    batch = [a for a in range(x.rank) if a != along]
-    n = int(chosen.shape[along])
-    order = [*batch, along]
-    shape = [int(chosen.shape[a]) for a in order]
-    found = hlo.gather(x.value, hlo.transpose(places, order), offset_dims=[], collapsed=[along], index_map=[along],
-                       index_dim=x.rank, sizes=[1] * x.rank, shape=[*shape[:-1], n],
-                       batching=(batch, list(range(len(batch)))))
-    back = [order.index(a) for a in range(x.rank)]
     dims = [chosen.shape[a] if a == along else x.shape[a] for a in range(x.rank)]
-    return give(call, hlo.transpose(found, back), x.dtype, dims)
+    return give(call, pick_along(x, places, along), x.dtype, dims)
 
 
 @op("one-hot", "ids classes &key (dtype :f32)", group=GROUP, rule="int […], n -> [… n]",
@@ -142,27 +143,3 @@ def one_hot(call: Call, ids: object, classes: object, dtype: object) -> Tensor:
     return give(call, value, kind, dims)
 
 
-@op("scatter-add", "x indices updates &key (axis 0)", group=GROUP, rule="[… n …], int [i …], [… i … …] -> [… n …]",
-    doc="`x` with each slice of `updates` added at the place along the axis that its index gives; repeats add up.")
-def scatter_add(call: Call, x: object, indices: object, updates: object, axis: object) -> Tensor:
-    x = tensor(call, "x", x)
-    chosen = integer_tensor(call, "indices", indices, "indices")
-    added = tensor(call, "updates", updates)
-    along = axis_of(call, x, "axis", axis)
-    agree_dtype(call, [Argument(x, call.where("x")), Argument(added, call.where("updates"))], keep_bool=True)
-    wanted = [*x.shape[:along], *chosen.shape, *x.shape[along + 1:]]
-    if [int(d) for d in wanted] != [int(d) for d in added.shape]:
-        wrong = [i for i in range(min(len(wanted), added.rank)) if wanted[i] != added.shape[i]]
-        operands = [Operand("wanted", call.where("indices"), wanted, wrong),
-                    Operand("updates", call.where("updates"), added.shape, wrong, added.span)]
-        call.fail("E-SHAPE-013", f"`scatter-add` into {show_shape(x.shape)} at {show_shape(chosen.shape)} takes "
-                  f"updates {show_shape(wanted)}, not {show_shape(added.shape)}",
-                  **mismatch(operands, rule_note(call), right=False))
-    places = chosen.value if chosen.dtype.bytes >= 4 else convert(chosen.value, chosen.dtype, I32)
-    # Unlike a gather, a scatter is not clamped by definition, and some backends write where it points.
-    shape, kind = hlo.shape_of(places), hlo.element_type(places)
-    places = hlo.minimum(hlo.maximum(places, hlo.zeros_like(places)), hlo.splat(int(x.shape[along]) - 1, shape, kind))
-    window = [*range(along), *range(along + chosen.rank, along + chosen.rank + x.rank - 1 - along)]
-    value = hlo.scatter(x.value, places, added.value, window_dims=window, inserted=[along], index_map=[along],
-                        index_dim=chosen.rank)
-    return give(call, value, x.dtype, x.shape)

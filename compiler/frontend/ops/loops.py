@@ -6,7 +6,7 @@ happen several times a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -115,9 +115,9 @@ def _by_blocks(call: BuiltinCall, step: Step, carry: object, xs: object, trips: 
 
 @op("scan", "f init xs &key length (reverse false) (remat false)", group=GROUP,
     rule="(carry [x …] -> carry y), carry, [n x …] -> carry, [n y]",
-    doc="A loop along the first axis of `xs`, a tensor or a list of them: `f` takes what is carried and an element, and "
-        "gives `(list carry y)`. The value is `(list carry ys)`. `:reverse true` begins at the end; without `xs` (nil) "
-        "there are `:length` rounds. The way back keeps what each round began with; with `:remat true` only what "
+    doc="A loop along the first axis of `xs`, a tensor or a list of them: `f` takes what is carried and an element, "
+        "and gives `(list carry y)`. The value is `(list carry ys)`. `:reverse true` begins at the end; without `xs` "
+        "(nil) there are `:length` rounds. The way back keeps what each round began with; with `:remat true` only what "
         "blocks of √n rounds began with, and computes the rest again.")
 def scan(call: BuiltinCall, f: object, init: object, xs: object, length: object, reverse: object, remat: object
          ) -> object:
@@ -197,5 +197,5 @@ def _truth(call: BuiltinCall, answer: object, span: Span) -> ir.Value:
         return hlo.splat(answer, [], "i1")
     if isinstance(answer, Tensor) and not answer.shape and answer.dtype.kind == "bool":
         return answer.value
-    call.fail("E-TYPE-009", f"the condition of `while-loop` gives {describe(answer)}, not a scalar of booleans", at=span,
-              label=f"gives {describe(answer)}")
+    call.fail("E-TYPE-009", f"the condition of `while-loop` gives {describe(answer)}, not a scalar of booleans",
+              at=span, label=f"gives {describe(answer)}")

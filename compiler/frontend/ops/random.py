@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
+from sexpgpu.compiler.frontend.ops.sorting import order
 from sexpgpu.compiler.frontend.ops.support.axes import integer, shape_argument
 from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, operand
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, convert, dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import describe, give, is_number, number_argument, require_graph
-from sexpgpu.compiler.frontend.values import Tensor
+from sexpgpu.compiler.frontend.values import Dim, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,3 +172,15 @@ def float_word(call: Call, dtype: object) -> DType:
         call.fail("E-TYPE-017", f"`{call.op.name}` gives floats, and the dtype is {kind}", at=call.where("dtype"),
                   label=f"this is {kind}", fix="`random-integers` gives integers")
     return kind
+
+
+@op("random-permutation", "n", group=GROUP, rule="n -> i32 [n]", grad="none: it gives indices",
+    doc="The integers from 0 to below `n` in a random order; `take` with it shuffles.")
+def random_permutation(call: Call, n: object) -> Tensor:
+    count = integer(call, "n", n)
+    if count < 1:
+        call.fail("E-SHAPE-009", f"`random-permutation` of {int(count)}", at=call.where("n"),
+                  label=f"size {int(count)}")
+    words = hlo.bitcast_convert(bits(call, [count]), [int(count)], "i32")
+    keys = Tensor(words, I32, (Dim(count),), call.span)
+    return give(call, order(keys, 0, False), I32, [count])

@@ -50,3 +50,16 @@
 (defun lecun-normal (&optional shape)
   "LeCun and others 1998: variance 1 / in."
   (%normal-by (fn (f) (sqrt (/ 1 (get f :in)))) shape))
+
+(defun orthogonal (&optional (gain 1.0))
+  "Saxe and others 2014: a random matrix with orthonormal columns, or rows where it is wide; a kernel's leading axes count
+   as rows. It is the orthogonal factor of a normal matrix, found by the iteration x ← 3/2 x - 1/2 x xᵀ x."
+  (fn (shape)
+    (let* ((columns (last shape))
+           (g (reshape (random-normal shape) [-1 columns]))
+           (tall (> (dim g 0) columns))
+           (x (if tall (transpose g) g))
+           (x (/ x (+ (norm x) 1e-7)))
+           (x (first (scan (fn (x none) (list (- (* x 1.5) (* 0.5 (matmul (matmul x (transpose x)) x))) nil))
+                           x nil :length 48))))
+      (* (reshape (if tall (transpose x) x) shape) gain))))

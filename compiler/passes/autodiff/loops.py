@@ -1,8 +1,8 @@
 """Derivative of a counted loop: the loop again, backwards, over the carried values each round began with.
 
-The forward loop is replaced by one that also stacks the carried values which the backward round reads (found by a trial, so a
-stack of outputs that is only written is not itself stacked); the backward round computes the body once more from them.
-Memory is the rounds times those values, time that of one more forward pass.
+The forward loop is replaced by one that also stacks the carried values which the backward round reads (found by a
+trial, so a stack of outputs that is only written is not itself stacked); the backward round computes the body once more
+from them. Memory is the rounds times those values, time that of one more forward pass.
 
 A value from outside of which each round reads its own row (what `scan` goes through, the parameters of `repeat`) gets
 its cotangent row by row, into a stack that is written once; any other one is summed over the rounds. A stack that the
@@ -74,8 +74,8 @@ class _Loop:
 
     def backward(self, arguments: Sequence[ir.Value], cotangents: Sequence[ir.Value], rows_given: Sequence[ir.Value]
                  ) -> tuple[list[ir.Operation], list[ir.Value | None]]:
-        """One round back from the values it began with: replayed operations; cotangents of carried and summed values, and
-        of the rows."""
+        """One round back from the values it began with: replayed operations; cotangents of carried and summed values,
+        and of the rows."""
         ops, returned = replay(self.body, arguments)
         seeds = [(returned[i], g) for i, g in zip(self.carried, cotangents, strict=True)]
         seeds += [(ops[w.place].operands[1], g) for w, g in zip(self.filled.values(), rows_given, strict=True)]

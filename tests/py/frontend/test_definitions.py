@@ -114,6 +114,13 @@ class TestMacros:
         _, found = evaluate("(defmacro bad (x) `(nothing ,x))\n(defvar result (bad 1))", tmp_path)
         assert [(d.code, d.primary.span.line, d.primary.span.column) for d in found] == [("E-NAME-001", 2, 16)]
 
+    def test_a_mistake_says_what_the_macro_stands_for(self, tmp_path):
+        macros = "(defmacro inner (x) `(nothing ,x))\n(defmacro outer (x) `(+ 1 (inner ,x)))\n"
+        _, found = evaluate(f"{macros}(defvar result (outer 1))", tmp_path)
+        assert [note.replace(str(tmp_path), "") for d in found for note in d.notes] == [
+            f"`inner` at {found[0].primary.span.file}:3:16 expands to `(nothing 1)`".replace(str(tmp_path), ""),
+            f"`outer` at {found[0].primary.span.file}:3:16 expands to `(+ 1 (inner 1))`".replace(str(tmp_path), "")]
+
     def test_wrong_macros(self, wrong):
         assert wrong("(f)", "(defmacro f () `(f))") == ["E-VALUE-009"]
         assert wrong("(f)", "(defmacro f () (fn () 1))") == ["E-VALUE-010"]

@@ -35,6 +35,7 @@ VALUES = [
                                                   (1, Keyword("b")))),
     ("(map (fn (f) (f)) (for [i (range 3)] (fn () i)))", (0, 1, 2)),
     ("(dotimes (i 3) i)", None),
+    ("(remat 1 2)", 2), ("(remat [1 :a])", (1, Keyword("a"))),
     # quotes
     ("'(a 1 \"s\" :k)", (Symbol("a"), 1, "s", Keyword("k"))),
     ("`(a ,(+ 1 2) ,@(list 4 5) [b ,7])", (Symbol("a"), 3, 4, 5, (Symbol("b"), 7))),

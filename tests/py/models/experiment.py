@@ -1,4 +1,4 @@
-"""Whole experiments on arrays that a test makes: checked, compiled and stepped in one process, without files of data."""
+"""Whole experiments on arrays that a test makes: checked, compiled and stepped in one process, without files."""
 
 from __future__ import annotations
 

@@ -1,0 +1,71 @@
+"""Convolutions, pooling, resizing, against JAX: value and gradient."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("jax")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from language import floats
+from oracle_jax import Case, compare, run
+
+X1, K1 = floats(2, 11, 3), floats(3, 3, 5)
+X2, K2 = floats(2, 9, 8, 4), floats(3, 2, 4, 6)
+KG = floats(3, 2, 2, 6)
+LAYOUTS = {1: ("NWC", "WIO", "NWC"), 2: ("NHWC", "HWIO", "NHWC")}
+
+
+def jc(n, *, stride=1, dilation=1, padding="VALID", groups=1):
+    def each(value):
+        return (value,) * n if isinstance(value, int) else value
+
+    return lambda x, w: lax.conv_general_dilated(x, w, each(stride), padding, rhs_dilation=each(dilation),
+                                                 dimension_numbers=LAYOUTS[n], feature_group_count=groups)
+
+
+def pool(x, op, init, size, stride, pad):
+    return lax.reduce_window(x, init, op, (1, *size, 1), (1, *stride, 1), pad)
+
+
+CASES = [
+    Case("conv1", "(conv x k)", {"x": X1, "k": K1}, jc(1)),
+    Case("conv1 s", "(conv x k :stride 2 :padding :same :dilation 2)", {"x": X1, "k": K1},
+         jc(1, padding="SAME", dilation=2, stride=2) ),
+    Case("conv2", "(conv x k :stride [2 1] :padding [[1 0] 2])", {"x": X2, "k": K2},
+         jc(2, stride=(2, 1), padding=((1, 0), (2, 2)))),
+    Case("conv2 same", "(conv x k :padding :same :stride 3)", {"x": X2, "k": K2}, jc(2, stride=3, padding="SAME")),
+    Case("conv2 groups", "(conv x k :groups 2 :padding 1)", {"x": X2, "k": KG},
+         jc(2, groups=2, padding=((1, 1), (1, 1)))),
+    Case("conv depthwise", "(conv x k :groups 4)", {"x": X2, "k": floats(3, 3, 1, 8)}, jc(2, groups=4)),
+    Case("conv-t", "(conv-transpose x k :stride 2)", {"x": X2, "k": K2},
+         lambda x, k: lax.conv_transpose(x, k, (2, 2), "VALID")),
+    Case("conv-t same", "(conv-transpose x k :stride [3 2] :padding :same)", {"x": X2, "k": K2},
+         lambda x, k: lax.conv_transpose(x, k, (3, 2), "SAME")),
+    Case("conv-t 1", "(conv-transpose x k :stride 4)", {"x": X1, "k": K1},
+         lambda x, k: lax.conv_transpose(x, k, (4,), "VALID", dimension_numbers=("NWC", "WIO", "NWC"))),
+    Case("max-pool", "(max-pool x 2)", {"x": X2}, lambda x: pool(x, lax.max,-np.inf, (2, 2), (2, 2), "VALID")),
+    Case("max-pool 3/2 same", "(max-pool x 3 :stride 2 :padding :same)", {"x": X2},
+         lambda x: pool(x, lax.max,-np.inf, (3, 3), (2, 2), "SAME")),
+    Case("avg-pool", "(avg-pool x [2 3])", {"x": X2}, lambda x: pool(x, lax.add, 0.,(2, 3), (2, 3), "VALID")/6),
+    Case("avg-pool same", "(avg-pool x 3 :stride 2 :padding :same)", {"x": X2},
+         lambda x: pool(x, lax.add, 0.0, (3, 3), (2, 2), "SAME")
+         / pool(jnp.ones_like(x), lax.add, 0.0, (3, 3), (2, 2), "SAME")),
+    Case("resize", "(resize x [5 12])", {"x": X2},
+         lambda x: jax.image.resize(x, (2, 5, 12, 4), "linear", antialias=False)),
+    Case("resize nearest", "(resize x [18 4] :method :nearest)", {"x": X2},
+         lambda x: jax.image.resize(x, (2, 18, 4, 4), "nearest", antialias=False)),
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return run(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_is_what_jax_computes(case, outcomes):
+    compare(case, outcomes[case.name])
