@@ -50,7 +50,7 @@ class Reporter:
               notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
         """Report, with the calls in progress as the chain."""
         self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary),
-                            (*notes, *reversed(self.expansions)),
+                            (*notes, *self._expanded()),
                             tuple(Frame(c.name, c.call) for c in self.calls),
                             Fix(fix) if isinstance(fix, str) else fix))
 
@@ -79,7 +79,12 @@ class Reporter:
     def hold(self, diagnostic: Diagnostic) -> None:
         """A mistake seen without running the code. It is kept back: when the place is run, it is reported with the
         calls that led there."""
-        self._held.append(replace(diagnostic, notes=(*diagnostic.notes, *reversed(self.expansions))))
+        self._held.append(replace(diagnostic, notes=(*diagnostic.notes, *self._expanded())))
+
+    def _expanded(self) -> list[str]:
+        """The expansions around the place, the innermost first; of many, the two ends."""
+        notes = self.expansions[::-1]
+        return notes if len(notes) <= 4 else [*notes[:2], f"{len(notes) - 3} more expansions lie between", notes[-1]]
 
     @contextmanager
     def expanding(self, note: str) -> Iterator[None]:

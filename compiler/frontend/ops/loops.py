@@ -71,7 +71,7 @@ def _scan(call: BuiltinCall, step: Step, carry: object, xs: object, trips: int, 
         after, y = step(rebuilt(carry, carried), rebuilt(xs, rows, drop=1))
         y = as_tensors(call, y)
         outputs.append(y)
-        return same_type(call, carry, after, "what is carried"), [leaf.value for leaf in leaves(y)]
+        return same_type(call, carry, after), [leaf.value for leaf in leaves(y)]
 
     results, stacks = counted(call, trips, [leaf.value for leaf in leaves(carry)], body, backwards=backwards)
     return rebuilt(carry, results), rebuilt(outputs[0], stacks, lead=(Dim(trips),))
@@ -151,7 +151,7 @@ def repeat(call: BuiltinCall, n: object, f: object, init: object) -> object:
 
     def body(index: RoundIndex, carried: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
         after = call.apply(f, rebuilt(carry, carried), index)
-        return same_type(call, carry, after, "what is carried"), []
+        return same_type(call, carry, after), []
 
     results, _ = counted(call, int(layers), [leaf.value for leaf in leaves(carry)], body, layered=True)
     return rebuilt(carry, results)
@@ -181,7 +181,7 @@ def while_loop(call: BuiltinCall, condition: object, f: object, init: object) ->
         trace.loops.append(Rounds(loop, body, index, MOST_ROUNDS, len(trace.path)))
         with ir.InsertionPoint(body):
             after = call.apply(f, rebuilt(carry, list(body.arguments)[1:]))
-            values = same_type(call, carry, after, "what is carried")
+            values = same_type(call, carry, after)
             hlo.return_([hlo.add(body.arguments[0], one), *values])
     except BaseException:
         loop.erase()

@@ -51,10 +51,10 @@ def rebuilt(like: object, values: Sequence[ir.Value], drop: int = 0, lead: Seque
     return build(like)
 
 
-def same_type(call: Call, before: object, after: object, what: str) -> list[ir.Value]:
+def same_type(call: Call, before: object, after: object) -> list[ir.Value]:
     """The tensors of `after`, which has the type of `before`; E-TYPE-018 where it has not. Numbers adapt."""
     if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
-        return [v for a, b in zip(before, after, strict=True) for v in same_type(call, a, b, what)]
+        return [v for a, b in zip(before, after, strict=True) for v in same_type(call, a, b)]
     if isinstance(before, Tensor):
         if isinstance(after, Tensor) and after.dtype is before.dtype and tuple(after.shape) == tuple(before.shape):
             return [after.value]
@@ -65,8 +65,8 @@ def same_type(call: Call, before: object, after: object, what: str) -> list[ir.V
         return []
     places = [Label(v.span, f"{word}: {describe(v)}") for v, word in ((before, "before"), (after, "after"))
               if isinstance(v, Tensor)]
-    call.fail("E-TYPE-018", f"{what} of `{call.op.name}` is {describe(before)} before a round and {describe(after)} "
-              "after it", label="changes its type", secondary=_apart(places))
+    call.fail("E-TYPE-018", f"what `{call.op.name}` carries is {describe(before)} before a round and "
+              f"{describe(after)} after it", label="changes its type", secondary=_apart(places))
 
 
 
