@@ -90,7 +90,7 @@ class Evaluation:
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimizer:
     """`hyper` is a plist of numbers and functions of ctx; `init` gives a parameter's state, `update` applies a
-    gradient; the rest are the options that every optimizer takes."""
+    gradient; the rest are the options that every optimizer takes. `ema` is the share that the average keeps."""
 
     hyper: tuple
     init: object
@@ -101,6 +101,7 @@ class Optimizer:
     skip_nonfinite: bool
     groups: tuple[Group, ...]
     groups_span: Span
+    ema: float | None
     span: Span
 
     def hypers(self) -> list[tuple[str, object]]:
@@ -117,6 +118,11 @@ class Optimizer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Precision:
+    """`loss_scale` is a number, `"dynamic"`, or None."""
+
+    compute: DType
+    params: DType
+    loss_scale: float | str | None
     span: Span
 
 

@@ -22,6 +22,7 @@ from sexpgpu.compiler.frontend.initialisers import Initialisers
 from sexpgpu.compiler.frontend.lambda_code import Lambda
 from sexpgpu.compiler.frontend.locations import Locations
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
+from sexpgpu.compiler.frontend.ops.support.dtype import F32
 from sexpgpu.compiler.frontend.report import Activation, Reporter
 from sexpgpu.compiler.frontend.staging import Staging
 from sexpgpu.compiler.frontend.trace import Trace, holds_tensors
@@ -52,6 +53,7 @@ class Evaluator:
         self.user = UserModule(self.prelude)
         self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}
         self.unresolved: list[tuple[Analyzer, str, Span, set[str]]] = []
+        self.parameter_dtype = F32
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
         self._gensyms = 0

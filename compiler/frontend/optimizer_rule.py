@@ -130,6 +130,9 @@ class UpdateRule:
     def _updated(self, p: Variable, decay: float, old: ir.Value, gradient: ir.Value,
                  state: Sequence[tuple[str, ir.Value, Tensor]], hypers: Mapping[str, ir.Value]
                  ) -> list[ir.Value] | None:
+        average = None
+        if self._optimizer.ema is not None:
+            *state, (_, average, _) = state
         local = {name: convert(value, F32, p.dtype) for name, value in hypers.items()}
         value = self._apply([
             Tensor(old, p.dtype, p.shape, p.span), Tensor(gradient, p.dtype, p.shape, p.span),
@@ -154,7 +157,10 @@ class UpdateRule:
         if decay:
             rate = hlo.multiply(local["lr"], hlo.splat(decay, [], p.dtype.mlir))
             new = hlo.subtract(new, hlo.multiply(hlo.broadcast_scalar(rate, p.shape), old))
-        return [new, *states]
+        if average is None:
+            return [new, *states]
+        keep, share = (hlo.splat(n, p.shape, p.dtype.mlir) for n in (self._optimizer.ema, 1 - self._optimizer.ema))
+        return [new, *states, hlo.add(hlo.multiply(average, keep), hlo.multiply(new, share))]
 
     def _same(self, p: Variable, what: str, value: object, dtype: object, shape: Sequence[int]) -> ir.Value | None:
         """The value in the graph, which must have the dtype and shape that it replaces."""

@@ -20,6 +20,9 @@ from sexpgpu.runtime.dtypes import DTYPES
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
+#: The state that holds the running average of a parameter, which evaluations read (`:ema`).
+EMA = "ema"
+
 #: The state of one parameter: its tensors by key, in the order of `:init`'s plist.
 StateOf: TypeAlias = "list[tuple[str, Tensor]]"
 
@@ -56,6 +59,18 @@ def layered_state(evaluator: Evaluator, optimizer: Optimizer, place: Span, param
 def initial_state(evaluator: Evaluator, optimizer: Optimizer, place: Span, parameter: Variable, value: ir.Value
                   ) -> StateOf | None:
     """What `:init` gives for one parameter, staged; None where it is wrong (reported)."""
+    state = _own_state(evaluator, optimizer, place, parameter, value)
+    if state is None or optimizer.ema is None:
+        return state
+    if any(key == EMA for key, _ in state):
+        evaluator.reporter.error("E-CONTRACT-022", f"the state `:{EMA}` of the optimizer is the average that `:ema` "
+                                 "keeps", optimizer.span, "this optimizer", fix="another name is free")
+        return None
+    return [*state, (EMA, Tensor(value, parameter.dtype, parameter.shape, parameter.span))]
+
+
+def _own_state(evaluator: Evaluator, optimizer: Optimizer, place: Span, parameter: Variable, value: ir.Value
+               ) -> StateOf | None:
     if optimizer.init is None:
         return []
     try:

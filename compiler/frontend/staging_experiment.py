@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from iree.compiler import ir
@@ -13,6 +14,7 @@ from sexpgpu.compiler.frontend.data import Datum
 from sexpgpu.compiler.frontend.evaluator import Evaluator
 from sexpgpu.compiler.frontend.experiment import StagedModule
 from sexpgpu.compiler.frontend.gradient_reach import check_reach
+from sexpgpu.compiler.frontend.precision import precision_of, set_dtypes
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.run_settings import check_run
 from sexpgpu.compiler.frontend.sources import Files
@@ -48,6 +50,7 @@ class _Experiment:
         self._optimizer: OptimizerStaging | None = None
 
     def stage(self) -> None:
+        set_dtypes(self._evaluator, precision_of(self._contract))
         self._steps.train()
         for evaluation in self._contract.evaluations():
             self._evaluations.append((evaluation, self._steps.evaluate(evaluation)))
@@ -67,7 +70,10 @@ class _Experiment:
         for name, value in definition.value.hypers():
             self._add(Schedule(name, value, definition.span))
         trainable = [p for p in self._steps.training.parameters.values() if p.trainable]
-        self._optimizer = OptimizerStaging(self._evaluator, definition.value, definition.span, trainable)
+        precision, value = precision_of(self._contract), definition.value
+        if precision is not None and precision.loss_scale is not None:
+            value = replace(value, skip_nonfinite=True)
+        self._optimizer = OptimizerStaging(self._evaluator, value, definition.span, trainable)
         if self._evaluator.reporter.errors == 0:
             self._optimizer.check_groups()
         if not self._finish:

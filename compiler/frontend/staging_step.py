@@ -13,6 +13,7 @@ from sexpgpu.compiler.frontend.contract_values import Batch, Evaluation, Loader
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support.staged import describe
+from sexpgpu.compiler.frontend.precision import precision_of, scaled_loss
 from sexpgpu.compiler.frontend.staging import Function
 from sexpgpu.compiler.frontend.trace import Phase, Trace
 from sexpgpu.compiler.frontend.values import POISON, Dim, Origin, Tensor, has_poison, is_plist, plist_items
@@ -104,6 +105,8 @@ class Steps:
             if judge is not None and judge.accepts(3):
                 arguments.append(metadata)
             loss = self._loss(judge, self._call(judge, arguments, judge_phase))
+            if role == "train":
+                loss = scaled_loss(evaluator, precision_of(self._contract), loss)
             self._return(function, loss)
         return loss
 

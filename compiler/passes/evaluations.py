@@ -1,6 +1,7 @@
 """Exports `evaluate_<i>`, `evaluate_<i>_row`, in the order of the manifest's evaluations.
 
-Their arguments are the fields, `key` and `hyper`, as those of the training exports.
+Their arguments are the fields, `key` and `hyper`, as those of the training exports. Where the optimizer keeps an
+average of a parameter (`:ema`), they read that.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 from iree.compiler import ir
 from sexpgpu.compiler.passes import accumulate as ac
 from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes import globals as gl
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.state import EMA, global_name, state_rows, trainable
 
 
 def _export(module: ir.Module, func: ir.Operation, name: str) -> None:
@@ -18,7 +21,12 @@ def _export(module: ir.Module, func: ir.Operation, name: str) -> None:
               ("key", ac.key_type()), ("hyper", ac.hypers_of(module))]
     with fn.new_function(module, name, [t for _, t in inputs]) as (_, arguments):
         given = dict(zip((n for n, _ in inputs), arguments, strict=True))
-        results = fn.inline_named(func, ac.training_arguments(module, given))
+        values = ac.training_arguments(module, given)
+        averages = dict(state_rows(module, "optimizer"))
+        for parameter in trainable(module):
+            if (average := f"{parameter}.{EMA}") in averages:
+                values[f"param:{parameter}"] = gl.load(global_name(average), averages[average])
+        results = fn.inline_named(func, values)
         fn.return_values([results["metrics"]])
     func.erase()
 

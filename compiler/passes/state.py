@@ -19,6 +19,9 @@ from sexpgpu.compiler.passes.random import stream_of
 from sexpgpu.runtime.dtypes import DTYPES
 from sexpgpu.runtime.layers import names_of
 
+#: The key of the optimizer's state that holds the average of its parameter.
+EMA = "ema"
+
 
 def global_name(state: str) -> str:
     return f"state.{state}"

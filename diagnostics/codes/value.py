@@ -19,4 +19,7 @@ TABLE: tuple[Code, ...] = (
     Code("E-VALUE-014", "arithmetic without a result",
          "Compile-time arithmetic has no result: a division by zero, a number too large for a float, the integer "
          "nearest to infinity."),
+    Code("E-VALUE-015", "f16 without loss scaling",
+         "`precision` computes in f16, whose smallest number a gradient falls below, and scales no loss. "
+         "`:loss-scale :dynamic`, or `:compute :bf16`."),
 )

@@ -11,7 +11,8 @@ from sexpgpu.compiler.frontend.ops.registry import Op, op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.optimizer_groups import BadGroup, read_groups
 from sexpgpu.compiler.frontend.values import POISON, Closure, is_plist, plist_items
-from sexpgpu.diagnostics import Label
+from sexpgpu.diagnostics import Label, one_of
+from sexpgpu.runtime.dtypes import DTYPES
 
 EXPERIMENT = "experiment"
 NO_GRAD = "none: it describes a run"
@@ -102,12 +103,12 @@ def optimizer(call: BuiltinCall, hyper: object, init: object, update: object, cl
     if skip_nonfinite is not None and not isinstance(skip_nonfinite, bool):
         call.fail("E-CONTRACT-022", f"`:skip-nonfinite` is `true` or `false`, not {describe(skip_nonfinite)}",
                   at=call.where("skip-nonfinite"), label=f"this is {describe(skip_nonfinite)}")
-    if ema is not None:
-        call.fail("E-VALUE-007", "`:ema` of an optimizer is not supported by this version", at=call.where("ema"),
-                  label="not supported", fix="a `buffer` of the model can follow a parameter: `update-buffer`")
+    if ema is not None and not (isinstance(ema, float) and 0 < ema < 1):
+        call.fail("E-CONTRACT-022", f"`:ema` is a number between 0 and 1, not {describe(ema)}", at=call.where("ema"),
+                  label=f"this is {describe(ema)}")
     made = Optimizer(hyper, init, update, _positive(call, "clip-norm", clip_norm),
                      _positive(call, "clip-value", clip_value), decay, skip_nonfinite is True, found,
-                     call.evaluator.reporter.users_place(call.where("groups")), call.span)
+                     call.evaluator.reporter.users_place(call.where("groups")), ema, call.span)
     for name, value in made.hypers():
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number and not isinstance(value, (Closure, Op)):
@@ -116,20 +117,42 @@ def optimizer(call: BuiltinCall, hyper: object, init: object, update: object, cl
     return made
 
 
-#: What each setting of `precision` can be, the default first.
-_PRECISIONS = {"compute": ("f32",), "params": ("f32",), "loss-scale": ("none",)}
+#: What each dtype of `precision` can be, the default first.
+_PRECISIONS = {"compute": ("f32", "bf16", "f16"), "params": ("f32", "f64")}
 
 
 @op("precision", "&key (compute :f32) (params :f32) (loss-scale :none)", group=EXPERIMENT, grad=NO_GRAD, by_name=False,
-    doc="The dtypes that a run computes with and keeps its parameters in.")
+    doc="The dtypes that a run computes with and keeps its parameters in. `:compute` is that of the operands of "
+        "matmul, conv and attention, `:f32`, `:bf16` or `:f16`; sums, norms, softmax and losses stay f32. `:loss-scale` is a "
+        "number or `:dynamic`, which `:f16` needs; a step whose gradient is not finite is then skipped.")
 def precision(call: BuiltinCall, compute: object, params: object, loss_scale: object) -> Precision:
-    for parameter, value in (("compute", compute), ("params", params), ("loss-scale", loss_scale)):
+    kinds = []
+    for parameter, value in (("compute", compute), ("params", params)):
         word = value.name if isinstance(value, Keyword) else str(value).lstrip(":")
-        if word not in _PRECISIONS[parameter]:
+        allowed = _PRECISIONS[parameter]
+        if word not in allowed:
             call.report("E-VALUE-007", f"`:{parameter}` is {describe(value)}, which this version does not run",
                         at=call.where(parameter), label="not supported",
-                        fix=f"it runs `:{_PRECISIONS[parameter][0]}`; `cast` lowers single operands")
-    return Precision(call.span)
+                        fix=f"it runs {one_of(word, [f':{name}' for name in allowed])}")
+        kinds.append(DTYPES[word if word in allowed else allowed[0]])
+    scale = _loss_scale(call, loss_scale)
+    if kinds[0].name == "f16" and scale is None:
+        call.report("E-VALUE-015", "`:compute :f16` without a `:loss-scale`", label="gradients would underflow",
+                    fix="`:loss-scale :dynamic` finds a scale; `:compute :bf16` needs none")
+    return Precision(kinds[0], kinds[1], scale, call.span)
+
+
+def _loss_scale(call: BuiltinCall, value: object) -> float | str | None:
+    word = value.name if isinstance(value, Keyword) else str(value).lstrip(":")
+    if word in ("none", "nil", "None"):
+        return None
+    if word == "dynamic":
+        return word
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
+    call.report("E-VALUE-007", f"`:loss-scale` is {describe(value)}", at=call.where("loss-scale"),
+                label="no scale", fix="it is `:none`, `:dynamic` or a positive number")
+    return None
 
 
 @op("run", "&rest settings", group=EXPERIMENT, grad=NO_GRAD, by_name=False,

@@ -130,7 +130,8 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
     must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
     full, dims = _name(call, name), _dims(call, shape)
     lead = [Dim(loop.trips) for loop in call.evaluator.trace.loops if loop.layered]
-    variable = Variable(full, dtype_word(call, "dtype", dtype, F32), (*lead, *dims), init, call.given("init"),
+    kind = dtype_word(call, "dtype", dtype, F32) if call.given("dtype") else call.evaluator.parameter_dtype
+    variable = Variable(full, kind, (*lead, *dims), init, call.given("init"),
                         _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span, len(lead))
     if variable.trainable and not variable.dtype.is_float:
         call.fail("E-TYPE-007", f"a trainable parameter is of floats, not {variable.dtype}", at=call.where("dtype"),

@@ -88,5 +88,44 @@
       :clip-norm clip-norm :clip-value clip-value :weight-decay weight-decay
       :groups groups :skip-nonfinite skip-nonfinite :ema ema))
 
+(defun adafactor (&key lr (decay 0.8) (eps 1e-30) (clip 1.0) (floor 1e-3) (factored 128)
+                       clip-norm clip-value weight-decay groups skip-nonfinite ema)
+  "Shazeer and Stern 2018: the mean of g² of a matrix is kept as its rows' and its columns'. A matrix is factored where its
+   last two sizes are at least `:factored`. The step is held to a root mean square of `:clip`, and scaled by that of the
+   parameter, at least `:floor`; the mean's decay is 1 - n^-`:decay` in step n."
+  (optimizer
+    :hyper (list :lr (%rate "adafactor" lr))
+    :init (fn (p) (if (%factors p factored)
+                      (list :rows (mean (zeros-like p) :axis -1) :columns (mean (zeros-like p) :axis -2) :n (zeros []))
+                      (list :v (zeros-like p) :n (zeros []))))
+    :update
+    (fn (p g state hyper)
+      (let* ((n (+ (get state :n) 1))
+             (keep (- 1 (pow n (- decay))))
+             (power (+ (square g) eps))
+             (state (if (%factors p factored)
+                        (list :rows (%toward (get state :rows) (mean power :axis -1) keep)
+                              :columns (%toward (get state :columns) (mean power :axis -2) keep) :n n)
+                        (list :v (%toward (get state :v) power keep) :n n)))
+             (step (if (%factors p factored)
+                       (let ((rows (get state :rows)))
+                         (* g (expand-dims (rsqrt (/ rows (mean rows :axis -1 :keep true))) -1)
+                            (expand-dims (rsqrt (get state :columns)) -2)))
+                       (* g (rsqrt (get state :v)))))
+             (step (/ step (maximum (/ (%root-mean-square step) clip) 1.0)))
+             (size (* (get hyper :lr) (maximum (%root-mean-square p) floor))))
+        (list :param (- p (* step size)) :state state)))
+    :clip-norm clip-norm :clip-value clip-value :weight-decay weight-decay
+    :groups groups :skip-nonfinite skip-nonfinite :ema ema))
+
+(defun %factors (p least)
+  (and (>= (rank p) 2) (>= (dim p -1) least) (>= (dim p -2) least)))
+
+(defun %toward (old new keep)
+  (+ (* old keep) (* new (- 1 keep))))
+
+(defun %root-mean-square (x)
+  (sqrt (mean (square x))))
+
 (defun %rate (name lr)
   (if (nil? lr) (error (str "`" name "` needs `:lr`, a number or a schedule")) lr))

@@ -24,6 +24,7 @@ from sexpgpu.compiler.passes.autodiff import (  # noqa: F401
     indexing,
     loops,
     reduction,
+    scaling,
     shape,
     sorting,
     windows,
@@ -63,7 +64,7 @@ def drop_stop_gradients(module: ir.Module) -> None:
             func.erase()
     for func in fn.functions(module):
         for op in fn.walk(fn.body(func)):
-            if hlo.marker_kind(op) in ("stop_gradient", custom.MARKER):
+            if hlo.marker_kind(op) in ("stop_gradient", custom.MARKER, scaling.MARKER):
                 for result, operand in zip(op.results, op.operands, strict=False):
                     result.replace_all_uses_with(operand)
                 op.erase()
@@ -95,6 +96,11 @@ def differentiate(module: ir.Module, func: ir.Operation, wrt: list[int], of: int
         if all(g is None for g in found):
             raise SexpError(_reaches_nothing(result))
         gradients = [hlo.zeros_like(v) if g is None else g for v, g in zip(values, found, strict=True)]
+        buffers: dict[str, ir.Value] = {}
+        if (marker := scaling.marker_of(func)) is not None:
+            buffers = scaling.adjusted(marker, gradients)
+            gradients = scaling.unscaled(marker, gradients)
+    fn.add_results(func, buffers)
     fn.add_results(func, {f"grad:{names[i].removeprefix('param:')}": g for i, g in zip(wrt, gradients, strict=True)})
 
 
@@ -112,4 +118,4 @@ def apply(module: ir.Module, options: AutodiffOptions) -> None:
 
 
 PASS = Pass("autodiff", "reverse mode over StableHLO: gradients become results", apply, AutodiffOptions,
-            lowers=("stop_gradient", custom.MARKER))
+            lowers=("stop_gradient", custom.MARKER, scaling.MARKER))

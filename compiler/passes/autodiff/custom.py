@@ -8,6 +8,7 @@ from functools import cache
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.autodiff import scaling
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 
 MARKER = "custom_gradient"
@@ -38,6 +39,8 @@ def _function(op: ir.Operation) -> ir.Operation:
 def _custom(p: Primal) -> Sequence[Thunk | None]:
     """The operands are the outputs, the inputs, and what the function uses besides; the inputs have cotangents."""
     op = p.op
+    if hlo.marker_kind(op) == scaling.MARKER:
+        return [lambda: hlo.multiply(p.g, op.operands[1]), *[None] * (len(op.operands) - 1)]
     if hlo.marker_kind(op) != MARKER:
         raise NoDerivative("what it computes is not known here")
     outputs, inputs = outputs_of(op), _fact(op, "inputs")

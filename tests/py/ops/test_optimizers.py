@@ -1,4 +1,4 @@
-"""Each optimizer of the prelude is its published rule over 100 steps, in f64 by NumPy."""
+"""Each optimizer of the prelude is its published rule over 100 steps, in f64 by NumPy, and Optax's in f32."""
 
 from collections.abc import Callable, Mapping
 
@@ -83,6 +83,22 @@ def muon(momentum: float) -> Rule:
     return step
 
 
+def adafactor(floor: float, factored: bool) -> Rule:
+    """Algorithm 4 of Shazeer and Stern 2018 (arXiv:1804.04235) with relative steps, d = 1, ε₁ = 1e-30."""
+    def step(p, g, state, lr, n):
+        keep, power = 1 - n ** -0.8, g * g + 1e-30
+        if factored:
+            rows = state["r"] = keep * state.get("r", 0) + (1 - keep) * power.mean(1)
+            columns = state["c"] = keep * state.get("c", 0) + (1 - keep) * power.mean(0)
+            update = g / np.sqrt(np.outer(rows, columns) / rows.mean())
+        else:
+            state["v"] = keep * state.get("v", 0) + (1 - keep) * power
+            update = g / np.sqrt(state["v"])
+        update = update / max(1, np.sqrt((update ** 2).mean()))
+        return p - lr * max(np.sqrt((p ** 2).mean()), floor) * update
+    return step
+
+
 CASES: dict[str, tuple[str, Rule]] = {
     "sgd": ("(sgd :lr 1)", sgd(0, False)),
     "momentum": ("(sgd :lr 1 :momentum 0.9)", sgd(0.9, False)),
@@ -90,6 +106,8 @@ CASES: dict[str, tuple[str, Rule]] = {
     "adamw": ("(adamw :lr 1)", adam(0.9, 0.999, 1e-8)),
     "adamw_betas": ("(adamw :lr 1 :beta1 0.8 :beta2 0.95 :eps 1e-3)", adam(0.8, 0.95, 1e-3)),
     "muon": ("(muon :lr 1)", muon(0.95)),
+    "adafactor": ("(adafactor :lr 1)", adafactor(1e-3, False)),
+    "adafactor_factored": ("(adafactor :lr 1 :factored 2 :floor 0.1)", adafactor(0.1, True)),
     "lion": ("(lion :lr 1)", lion(0.9, 0.99)),
 }
 
@@ -151,3 +169,40 @@ def test_is_its_published_rule(name, program):
         if n == 1:
             np.testing.assert_allclose(ours, reference, rtol=3e-6, atol=3e-7, err_msg="the first step")
     np.testing.assert_allclose(ours, reference, rtol=2e-5, atol=2e-6)
+
+
+def optax_rules():
+    optax = pytest.importorskip("optax")
+    # `:weight-decay` is not part of `:update`: it is tested with whole experiments.
+    return {
+        "sgd": lambda lr: optax.sgd(lr), "momentum": lambda lr: optax.sgd(lr, momentum=0.9),
+        "nesterov": lambda lr: optax.sgd(lr, momentum=0.8, nesterov=True),
+        "adamw": lambda lr: optax.adamw(lr, weight_decay=0.0),
+        "adamw_betas": lambda lr: optax.adamw(lr, b1=0.8, b2=0.95, eps=1e-3, weight_decay=0.0),
+        "lion": lambda lr: optax.lion(lr, weight_decay=0.0),
+        "adafactor": lambda lr: optax.adafactor(lr),
+        "adafactor_factored": lambda lr: optax.chain(
+            optax.scale_by_factored_rms(min_dim_size_to_factor=2), optax.clip_by_block_rms(1.0),
+            optax.scale_by_learning_rate(lr, flip_sign=False), optax.scale_by_param_block_rms(0.1), optax.scale(-1)),
+    }
+
+
+@pytest.mark.parametrize("name", ["sgd", "momentum", "nesterov", "adamw", "adamw_betas", "lion", "adafactor",
+                                  "adafactor_factored"])
+def test_is_optax(name, program):
+    rule = optax_rules()[name](lambda count: rates_of_jax()[count])
+    theirs = start()
+    memory = rule.init(theirs)
+    ours = start()
+    states = program.call(f"of_{name}_init", ours)
+    for lr, g in zip(rates(), gradients(), strict=True):
+        ours, *states = program.call(f"of_{name}", ours, g, lr, *states)
+        change, memory = rule.update(g, memory, theirs)
+        theirs = theirs + np.asarray(change)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def rates_of_jax():
+    import jax.numpy as jnp
+
+    return jnp.asarray(rates())

@@ -103,3 +103,29 @@ def test_at_every_step(name, program):
         if wanted is not None:
             assert math.isclose(found, wanted, rel_tol=1e-12, abs_tol=1e-15), (name, step, found, wanted)
         assert math.isfinite(found)
+
+
+def optax_schedules():
+    optax = pytest.importorskip("optax")
+    return {
+        "linear": optax.linear_schedule(2.0, 0.5, TOTAL),
+        "linear-own-length": optax.linear_schedule(1.0, 0.0, 10),
+        "cosine": optax.cosine_decay_schedule(1.0, 20),
+        "exponential": optax.exponential_decay(0.5, 4, 0.9),
+        "piecewise": optax.piecewise_constant_schedule(1.0, {10: 0.1, 30: 0.1}),
+        "chain": optax.join_schedules([optax.linear_schedule(1.0, 0.0, 20), lambda n: 0.25], [10]),
+        # The first of our steps already has a share of the peak; so has Optax's, one step on.
+        "warmup": lambda n: optax.linear_schedule(0.0, 1e-3, 8)(n + 1),
+    }
+
+
+@pytest.mark.parametrize("name", ["linear", "linear-own-length", "cosine", "exponential", "piecewise", "chain",
+                                  "warmup"])
+def test_is_optax(name, program):
+    theirs = optax_schedules()[name]
+    for step in range(TOTAL):
+        found = float(program.call(name, step, TOTAL, step / TOTAL)[0])
+        if name == "chain" and step >= 10:
+            assert found == 0.25
+        else:
+            assert math.isclose(found, float(theirs(step)), rel_tol=1e-5, abs_tol=1e-6), (name, step)

@@ -3,4 +3,4 @@
 
 (include "../Inputs/all.sexp")
 
-(defvar precision (precision :compute :f16))
+(defvar precision (precision :compute :f64))
