@@ -35,7 +35,9 @@ def slab(array: np.ndarray) -> np.ndarray:
 def step(batch: np.ndarray) -> float:
     global count
     count += 1
-    return float(session.step({"tokens": batch}, (0, count, 0, 0), [rate]).metrics[0])
+    outcome = session.microbatch({"tokens": batch}, (0, count, 0, 0), [rate])
+    session.update([rate], 1)
+    return float(outcome.metrics[0])
 
 
 serve(step, [slab(b) for b in batches(tuple(tokens.shape), vocab)])

@@ -1,12 +1,11 @@
-"""Export `microbatch`: gradients of one microbatch, added to the accumulator.
+"""Export `microbatch`: forward and backward, the gradients added to the accumulator.
 
-Forward and backward stand once, in the private `@gradients`, which `microbatch` and `step` call: an artifact compiles
-half as long as with a copy in each.
+A training step is one `microbatch` or several and then one `update`; there is no second way. (A step in one call, with
+gradients that never leave it, was measured as fast as the two, and doubled what is compiled.)
 
-The accumulator is one tensor a trainable parameter, of its shape and dtype (f32 for a narrower one), so that `update`
-compiles to the same kernels as `step`: slices of one flat buffer would carry their offsets into the kernels and make
-each a kernel of its own. It exists from the first `microbatch` on: a flag on the host, `accumulator.filled`, says
-whether the next microbatch adds or sets, so nothing is cleared, and a run of fused steps never allocates it. Exports
+The accumulator is one tensor a trainable parameter, of its shape and dtype (f32 for a narrower one): slices of one flat
+buffer would carry their offsets into the update's kernels and make each a kernel of its own. A flag on the host,
+`accumulator.filled`, says whether the next microbatch adds or sets, so nothing is ever cleared. Exports
 `accumulator_get` and `accumulator_set` let ranks sum it: there it is one flat vector, every gradient in the optimizer's
 order, in f32 (f64 when a parameter is f64).
 """
@@ -25,7 +24,6 @@ from sexpgpu.compiler.passes.parameters import hyper_type
 from sexpgpu.compiler.passes.state import global_name, state_rows, trainable
 
 FILLED = "accumulator.filled"
-GRADIENTS = "gradients"
 
 
 def key_type() -> ir.Type:
@@ -94,32 +92,11 @@ def store_buffers(results: Mapping[str, ir.Value]) -> None:
             gl.store(value, global_name(name.removeprefix("buffer:")))
 
 
-def training_inputs(module: ir.Module) -> tuple[list[str], list[ir.Type]]:
+def training_inputs(train: ir.Operation, module: ir.Module) -> tuple[list[str], list[ir.Type]]:
     """Names and types of an export's arguments: the fields, `key`, `hyper`."""
-    (train,) = fn.by_role(module, "train")
     named = zip(fn.argument_names(train), fn.body(train).arguments, strict=True)
     fields = [(n, v.type) for n, v in named if n.startswith("field:")]
     return ([*(n for n, _ in fields), "key", "hyper"], [*(t for _, t in fields), key_type(), hypers_of(module)])
-
-
-def _define_gradients(module: ir.Module, train: ir.Operation) -> None:
-    """`@gradients(fields…, key, hyper)`: the state from its globals; metrics, counters, then every gradient."""
-    names, types = training_inputs(module)
-    with fn.new_function(module, GRADIENTS, types, public=False) as (_, arguments):
-        given = dict(zip(names, arguments, strict=True))
-        results = fn.inline_named(train, training_arguments(module, given))
-        store_buffers(results)
-        signals = [results[n] for n in ("metrics", "counters") if n in results]
-        fn.return_values([*signals, *(results[f"grad:{n}"] for n in trainable(module))])
-
-
-def gradients(module: ir.Module, arguments: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
-    """Calls `@gradients` on an export's arguments: the metrics (and counters), and the gradients."""
-    func = fn.find(module, GRADIENTS)
-    assert func is not None
-    results = fn.call(func, arguments)
-    count = len(results) - len(trainable(module))
-    return results[:count], results[count:]
 
 
 def _merge(totals: Mapping[str, ir.RankedTensorType], fresh: Sequence[ir.Value]) -> list[ir.Value]:
@@ -149,14 +126,16 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     for name, type_ in totals.items():
         gl.declare(module, name, type_)
     gl.declare(module, FILLED, ir.IntegerType.get_signless(1))
-    _define_gradients(module, train)
-    _, types = training_inputs(module)
+    names, types = training_inputs(train, module)
     with fn.new_function(module, "microbatch", types) as (_, arguments):
-        signals, fresh = gradients(module, arguments)
+        results = fn.inline_named(train, training_arguments(module, dict(zip(names, arguments, strict=True))))
+        store_buffers(results)
+        fresh = [hlo.convert(results[f"grad:{n}"], t.element_type)
+                 for n, t in zip(trainable(module), totals.values(), strict=True)]
         for name, value in zip(totals, _merge(totals, fresh), strict=True):
             gl.store(value, name)
         set_filled(True)
-        fn.return_values(signals)
+        fn.return_values([results[n] for n in ("metrics", "counters") if n in results])
     with fn.new_function(module, "accumulator_get", []):
         held = [gl.load(name, type_) for name, type_ in totals.items()]
         fn.return_values([flatten(held, flat.element_type)])
@@ -167,6 +146,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
         fn.return_values([])
     _clear_at_end(module, "init")
     _clear_at_end(module, "state_set")
+    train.erase()
 
 
 PASS = Pass("accumulate", "export microbatch: gradients added to the accumulator", apply)

@@ -117,20 +117,15 @@ def add_results(func: ir.Operation, named: Mapping[str, ir.Value]) -> None:
 # -- making and inlining ----------------------------------------------------------------------------------------------
 
 @contextmanager
-def new_function(module: ir.Module, name: str, inputs: Sequence[ir.Type], *, public: bool = True
+def new_function(module: ir.Module, name: str, inputs: Sequence[ir.Type]
                  ) -> Iterator[tuple[ir.Operation, list[ir.Value]]]:
-    """A function at the end of the module, open for insertion; close it with `return_values` inside the block.
-
-    A private one is shared by its callers: it is compiled once and never inlined.
-    """
+    """A public function at the end of the module, open for insertion; `return_values` inside the block closes it."""
     with ir.InsertionPoint(module.body):
         func = ir.Operation.create("func.func", regions=1, attributes={
             "sym_name": ir.StringAttr.get(name),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), [])),
-            "sym_visibility": ir.StringAttr.get("public" if public else "private"),
+            "sym_visibility": ir.StringAttr.get("public"),
         })
-    if not public:
-        func.attributes["noinline"] = ir.UnitAttr.get()
     block = ir.Block.create_at_start(func.regions[0], list(inputs), [func.location] * len(inputs))
     with ir.InsertionPoint(block):
         yield func, list(block.arguments)
@@ -139,12 +134,6 @@ def new_function(module: ir.Module, name: str, inputs: Sequence[ir.Type], *, pub
 
 def return_values(values: Sequence[ir.Value]) -> None:
     ir.Operation.create("func.return", operands=list(values))
-
-
-def call(func: ir.Operation, operands: Sequence[ir.Value]) -> list[ir.Value]:
-    type_ = ir.FunctionType(ir.TypeAttr(func.attributes["function_type"]).value)
-    return list(ir.Operation.create("func.call", results=type_.results, operands=list(operands), attributes={
-        "callee": ir.FlatSymbolRefAttr.get(symbol(func))}).results)
 
 
 def clone_one(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operation:

@@ -1,8 +1,7 @@
-"""Exports `update` and `step`: the experiment's `@optimizer`, on accumulated gradients and right behind the backward.
+"""Export `update`: the experiment's `@optimizer` on the mean of the accumulated gradients.
 
-Both call the private `@apply`, which holds the update rule once. `step` hands it the gradients of `@gradients` and
-leaves the accumulator alone; `update` hands it the accumulator, scaled, and marks that empty. `@train` and `@optimizer`
-are removed: they live on inside the two.
+The new parameters and optimizer states are stored, and the accumulator is marked empty. `@optimizer` is removed: it
+lives on inside.
 """
 
 from __future__ import annotations
@@ -24,53 +23,34 @@ def _hyper_names(module: ir.Module, optimizer: ir.Operation, count: int) -> list
     return mf.names(mf.read(module).get("schedules"))[:count]
 
 
-def _define_apply(module: ir.Module, optimizer: ir.Operation) -> ir.Operation:
-    """`@apply(hyper, gradients…)`: updates parameters and optimizer states; gives the norm and the skip flag, f32."""
+def apply(module: ir.Module, options: NoOptions) -> None:
+    (optimizer,) = fn.by_role(module, "optimizer")
     names, states = trainable(module), state_rows(module, "optimizer")
     types = dict(state_rows(module, "parameter"))
     count = len(fn.body(optimizer).arguments) - 2 * len(names) - len(states)
     schedules = mf.names(mf.read(module).get("schedules"))
     indices = [schedules.index(n) for n in _hyper_names(module, optimizer, count)]
-    inputs = [ac.hypers_of(module), *(types[n] for n in names)]
-    with fn.new_function(module, "apply", inputs, public=False) as (func, (hyper, *gradients)):
+    with fn.new_function(module, "update", [ac.hypers_of(module), hlo.tensor_type([], "f32")]) as (_, (hyper, scale)):
         results = fn.inline(optimizer, [
-            *(gl.load(global_name(n), types[n]) for n in names), *gradients,
+            *(gl.load(global_name(n), types[n]) for n in names),
+            *(_mean(name, type_, scale, types[n]) for n, (name, type_) in
+              zip(names, ac.accumulator(module).items(), strict=True)),
             *(gl.load(global_name(n), t) for n, t in states),
             *(hlo.reshape(hlo.slice_(hyper, [i], [i + 1]), []) for i in indices),
         ])
         *stored, norm, skipped = results
         for name, value in zip([*names, *(n for n, _ in states)], stored, strict=True):
             gl.store(value, global_name(name))
-        fn.return_values([norm, hlo.convert(skipped, "f32")])
-    return func
-
-
-def _export_update(module: ir.Module, apply_: ir.Operation) -> None:
-    with fn.new_function(module, "update", [ac.hypers_of(module), hlo.tensor_type([], "f32")]) as (_, (hyper, scale)):
-        gradients = [hlo.multiply(gl.load(name, type_),
-                                  hlo.broadcast_scalar(hlo.convert(scale, type_.element_type), type_.shape))
-                     for name, type_ in ac.accumulator(module).items()]
-        numbers = fn.call(apply_, [hyper, *gradients])
         ac.set_filled(False)
-        fn.return_values([hlo.concatenate([hlo.reshape(v, [1]) for v in numbers], 0)])
-
-
-def _export_step(module: ir.Module, apply_: ir.Operation) -> None:
-    _, types = ac.training_inputs(module)
-    with fn.new_function(module, "step", types) as (_, arguments):
-        (metrics, *counters), gradients = ac.gradients(module, arguments)
-        numbers = fn.call(apply_, [arguments[-1], *gradients])
-        fn.return_values([hlo.concatenate([metrics, *(hlo.reshape(v, [1]) for v in numbers)], 0), *counters])
-
-
-def apply(module: ir.Module, options: NoOptions) -> None:
-    (train,) = fn.by_role(module, "train")
-    (optimizer,) = fn.by_role(module, "optimizer")
-    apply_ = _define_apply(module, optimizer)
-    _export_step(module, apply_)
-    _export_update(module, apply_)
-    train.erase()
+        fn.return_values([hlo.concatenate([hlo.reshape(hlo.convert(v, "f32"), [1]) for v in (norm, skipped)], 0)])
     optimizer.erase()
 
 
-PASS = Pass("optimizer", "exports step and update: the update rule after the backward, or after accumulation", apply)
+def _mean(name: str, held: ir.Type, scale: ir.Value, wanted: ir.Type) -> ir.Value:
+    """The mean gradient, in the parameter's dtype, from its sum over microbatches."""
+    total = gl.load(name, held)
+    scale = hlo.broadcast_scalar(hlo.convert(scale, hlo.element_type(total)), hlo.shape_of(total))
+    return hlo.convert(hlo.multiply(total, scale), ir.RankedTensorType(wanted).element_type)
+
+
+PASS = Pass("optimizer", "exports update: the update rule, on the mean of the accumulated gradients", apply)

@@ -1,11 +1,12 @@
 """State tensors become globals; exports `init`, `state_get` and `state_set`.
 
 A global is called `state.<name>`. The gradient accumulator is none of the state: `init` and `state_set` mark it empty
-(`accumulate`). `optimizer_init` and what `init.*` function nobody calls are removed.
+(`accumulate`). `optimizer_init` and the `init.*` functions are removed: they live on inside `init`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,53 +41,77 @@ def trainable(module: ir.Module) -> list[str]:
 
 
 class Initialisers:
-    """The first values of parameters and buffers. Random initialisers of one text are compiled once and called, each
-    time with another stream; what is left, constants mostly, is inlined."""
+    """The first values of parameters and buffers.
 
-    def __init__(self, module: ir.Module) -> None:
-        self._module = module
+    Random initialisers of one text differ in their stream only: they are drawn by one loop over the streams, so that
+    a deep model's `init` is as short as a shallow one's. What is left, constants mostly, is inlined.
+    """
+
+    def __init__(self, module: ir.Module, seed: ir.Value) -> None:
+        self._module, self._seed = module, seed
         self._table = ir.DictAttr(module.operation.attributes["sexp.initialisers"])
-        self._shared: dict[str, ir.Operation] = {}
 
-    def value(self, name: str, type_: ir.Type, seed: ir.Value) -> ir.Value:
-        symbol = ir.FlatSymbolRefAttr(self._table[name]).value
-        func = fn.find(self._module, symbol)
-        assert func is not None
-        arguments = fn.argument_names(func) if fn.body(func).arguments else []
-        given = {"seed": seed}
-        shape = ir.RankedTensorType(type_).shape
-        names, own = names_of(name, shape)
-        if "stream" not in arguments:
-            value = fn.inline(func, [given[a] for a in arguments])[0]
+    def values(self, rows: Sequence[tuple[str, ir.Type]]) -> dict[str, ir.Value]:
+        """The first value of each row, a name and a type; a stack of layers has the streams of its layers' names, so
+        that each begins as it would alone."""
+        found: dict[str, ir.Value] = {}
+        drawn: dict[str, list[tuple[str, ir.RankedTensorType, list[str]]]] = defaultdict(list)
+        functions: dict[str, ir.Operation] = {}
+        for name, type_ in rows:
+            func = self._function(name)
+            shape = ir.RankedTensorType(type_).shape
+            names, own = names_of(name, shape)
+            if "stream" in _arguments(func):
+                text = func.get_asm(use_local_scope=True).replace(fn.symbol(func), "", 1)
+                functions.setdefault(text, func)
+                alone = len(names) == 1 and len(own) == len(shape)
+                streams = [fn.symbol(func).removeprefix("init.")] if alone else names
+                drawn[text].append((name, ir.RankedTensorType(type_), streams))
+                continue
+            value = fn.inline(func, [self._seed] * len(_arguments(func)))[0]
             lead = len(shape) - len(own)
-            return hlo.broadcast_in_dim(value, shape, range(lead, len(shape))) if lead else value
-        once = self._once(func, symbol)
-        if len(names) > 1 or len(own) < len(shape):
-            return _layers(once, arguments, seed, names, type_)
-        given["stream"] = hlo.splat(stream_of(symbol.removeprefix("init.")), [1], "ui64")
-        return fn.call(once, [given[a] for a in arguments])[0]
+            found[name] = hlo.broadcast_in_dim(value, shape, range(lead, len(shape))) if lead else value
+        for text, members in drawn.items():
+            found.update(self._draw(functions[text], members))
+        return found
 
-    def _once(self, func: ir.Operation, symbol: str) -> ir.Operation:
-        text = func.get_asm(use_local_scope=True).replace(symbol, "", 1)
-        kept = self._shared.setdefault(text, func)
-        kept.attributes["sexp.role"] = ir.StringAttr.get("initialiser")
-        kept.attributes["noinline"] = ir.UnitAttr.get()
-        return kept
+    def _function(self, name: str) -> ir.Operation:
+        func = fn.find(self._module, ir.FlatSymbolRefAttr(self._table[name]).value)
+        assert func is not None, f"no initialiser of {name}"
+        return func
+
+    def _draw(self, func: ir.Operation, members: Sequence[tuple[str, ir.RankedTensorType, list[str]]]
+              ) -> dict[str, ir.Value]:
+        numbers = np.array([stream_of(name) for _, _, names in members for name in names], np.uint64)
+        streams, count = hlo.constant(numbers, "ui64"), len(numbers)
+        if count == 1:
+            (name, type_, _), = members
+            return {name: hlo.reshape(self._one(func, streams), type_.shape)}
+        own = hlo.type_of(fn.terminator(func).operands[0])
+        zeros = [hlo.splat(0, [], "i32")] * own.rank
+
+        def step(index: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
+            value = self._one(func, hlo.dynamic_slice(streams, [index], [1]))
+            return [hlo.dynamic_update_slice(carried[0], hlo.reshape(value, [1, *own.shape]), [index, *zeros])]
+
+        empty = hlo.splat(0, [count, *own.shape], own.element_type)
+        stack = hlo.counted_loop(count, [empty], step)[0]
+        found: dict[str, ir.Value] = {}
+        start = 0
+        for name, type_, names in members:
+            stop = start + len(names)
+            part = hlo.slice_(stack, [start] + [0] * own.rank, [stop, *own.shape])
+            found[name] = hlo.reshape(part, type_.shape)
+            start = stop
+        return found
+
+    def _one(self, func: ir.Operation, stream: ir.Value) -> ir.Value:
+        given = {"seed": self._seed, "stream": stream}
+        return fn.inline(func, [given[a] for a in _arguments(func)])[0]
 
 
-def _layers(func: ir.Operation, arguments: list[str], seed: ir.Value, names: list[str], type_: ir.Type) -> ir.Value:
-    """A stack of first values: each layer has the stream of its own name, so that it begins as it would alone."""
-    shape, own = ir.RankedTensorType(type_).shape, hlo.shape_of(fn.terminator(func).operands[0])
-    streams = hlo.constant(np.array([stream_of(name) for name in names], np.uint64), "ui64")
-    zero = hlo.splat(0, [], "i32")
-
-    def step(index: ir.Value, carried: Sequence[ir.Value]) -> list[ir.Value]:
-        given = {"seed": seed, "stream": hlo.dynamic_slice(streams, [index], [1])}
-        value = fn.call(func, [given[a] for a in arguments])[0]
-        return [hlo.dynamic_update_slice(carried[0], hlo.reshape(value, [1, *own]), [index, *[zero] * len(own)])]
-
-    empty = hlo.splat(0, [len(names), *own], hlo.element_type(fn.terminator(func).operands[0]))
-    return hlo.reshape(hlo.counted_loop(len(names), [empty], step)[0], shape)
+def _arguments(func: ir.Operation) -> list[str]:
+    return fn.argument_names(func) if fn.body(func).arguments else []
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:
@@ -94,11 +119,9 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     for name, type_ in reversed(rows):
         gl.declare(module, global_name(name), type_)
     values: dict[str, ir.Value] = {}
-    initialisers = Initialisers(module) if "sexp.initialisers" in module.operation.attributes else None
     with fn.new_function(module, "init", [hlo.tensor_type([], "i64")]) as (_, (seed,)):
-        for name, type_ in state_rows(module, "parameter", "buffer"):
-            assert initialisers is not None, f"no initialiser of {name}"
-            values[name] = initialisers.value(name, type_, seed)
+        if declared := state_rows(module, "parameter", "buffer"):
+            values.update(Initialisers(module, seed).values(declared))
         if (optimizer := fn.find(module, "optimizer_init")) is not None:
             states = fn.inline(optimizer, [values[n] for n in trainable(module)])
             values.update(zip((n for n, _ in state_rows(module, "optimizer")), states, strict=True))

@@ -123,7 +123,7 @@ def iree_version() -> str:
 
 
 def _check_exports(name: str, manifest: Manifest, exports: set[str]) -> None:
-    wanted = ["init", "step", "microbatch", "update", "state_get", "state_set"]
+    wanted = ["init", "microbatch", "update", "state_get", "state_set"]
     wanted += [e.export for e in manifest.evaluations]
     wanted += [e.row_export for e in manifest.evaluations if e.row_export is not None]
     wanted += [s.export for s in manifest.schedules if s.export is not None]

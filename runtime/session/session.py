@@ -25,7 +25,7 @@ Arrays = Mapping[str, "NDArray"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one call of a training function gives: its metrics (f32) and its integer counters (i64)."""
+    """What one microbatch gives: its metrics (f32) and its integer counters (i64)."""
 
     metrics: NDArray
     counters: NDArray
@@ -89,24 +89,18 @@ class Session:
 
     # -- training -----------------------------------------------------------------------------------------------------
 
-    def step(self, batch: Arrays, key: Sequence[int], hyper: Sequence[float]) -> Outcome:
-        """Forward, backward and update; the metrics end with the gradient norm and the skip flag."""
-        return self._train("step", batch, key, hyper)
-
     def microbatch(self, batch: Arrays, key: Sequence[int], hyper: Sequence[float]) -> Outcome:
-        """Forward and backward; the gradients are added to what stands accumulated."""
-        return self._train("microbatch", batch, key, hyper)
+        """Forward and backward; the gradients are added to what stands accumulated. A step is one or several."""
+        self._call("microbatch", [*self._fields(self.manifest.fields, batch), self._key.set(key),
+                                  self._hyper.set(hyper)])
+        counters = np.array(self._result(1, "i64")) if self._counted else self._no_counters
+        return Outcome(np.array(self._result(0, "f32")), counters)
 
     def update(self, hyper: Sequence[float], microbatches: int) -> tuple[float, bool]:
-        """Applies the mean of the accumulated gradients: the gradient norm, and whether the update was skipped."""
+        """Ends a step with the mean of the accumulated gradients: the gradient norm, and whether it was skipped."""
         self._call("update", [self._hyper.set(hyper), self._scale.set(1.0 / microbatches)])
         norm, skipped = self._result(0, "f32").tolist()
         return norm, skipped != 0.0
-
-    def _train(self, export: str, batch: Arrays, key: Sequence[int], hyper: Sequence[float]) -> Outcome:
-        self._call(export, [*self._fields(self.manifest.fields, batch), self._key.set(key), self._hyper.set(hyper)])
-        counters = np.array(self._result(1, "i64")) if self._counted else self._no_counters
-        return Outcome(np.array(self._result(0, "f32")), counters)
 
     # -- evaluation and scalars ---------------------------------------------------------------------------------------
 

@@ -93,30 +93,25 @@ class Trainer:
         """One update, or None where the data ended before it."""
         hyper = self._hyper()
         session, tally, k = self.session, self.tally, self.settings.microbatches
-        call = session.step if k == 1 else session.microbatch
         reduction = Reduction(session.manifest.metrics.train)
         integers = session.manifest.integer_counters
         counted: dict[str, Number] = dict.fromkeys(integers, 0)
         records, device, waited = 0, 0.0, self.feed.waited
-        norm, skipped = math.nan, False
         for microbatch in range(k):
             batch = self.feed.next(tally.stage)
             if batch is None:
                 return None
             begun = time.perf_counter()
-            outcome = call(batch.arrays, (self.settings.seed, tally.step, microbatch, 0), hyper)
+            outcome = session.microbatch(batch.arrays, (self.settings.seed, tally.step, microbatch, 0), hyper)
             device += time.perf_counter() - begun
             batch.release()
             records += batch.records
             reduction.add(outcome.metrics)
             for name, value in zip(integers, outcome.counters.tolist(), strict=True):
                 counted[name] += value
-            if k == 1:
-                norm, skipped = float(outcome.metrics[-2]), bool(outcome.metrics[-1])
-        if k > 1:
-            begun = time.perf_counter()
-            norm, skipped = session.update(hyper, k)
-            device += time.perf_counter() - begun
+        begun = time.perf_counter()
+        norm, skipped = session.update(hyper, k)
+        device += time.perf_counter() - begun
         self.feed.commit()
         values = reduction.results()
         for metric, value in zip(session.manifest.metrics.train, values, strict=True):

@@ -1,4 +1,4 @@
-// From a differentiated @train and @optimizer to microbatch, update and step.
+// From a differentiated @train and @optimizer to microbatch and update.
 // RUN: %sexpc opt --pass state --pass accumulate --pass optimizer --pass artifact %s | %filecheck %s
 
 // CHECK-NOT: sexp.role
@@ -25,19 +25,11 @@ module attributes {
   }
 }
 // CHECK: func.func public @init({{.*}}iree.reflection = {sexpgpu.manifest =
-// CHECK: func.func private @gradients({{.*}}) -> (tensor<2xf32>, tensor<3xf32>) attributes {noinline}
 // CHECK: func.func public @microbatch(%[[X:.*]]: tensor<3xf32>, %{{.*}}: tensor<4xi64>, %{{.*}}: tensor<1xf32>) -> tensor<2xf32>
-// CHECK: call @gradients
 // CHECK: scf.if
 // CHECK: stablehlo.add
 // CHECK: util.global.store %{{.*}}, @accumulator.w
-// CHECK: func.func private @apply({{.*}}) -> (tensor<f32>, tensor<f32>) attributes {noinline}
-// CHECK: util.global.store %{{.*}}, @state.w
-// CHECK: func.func public @step(%[[X:.*]]: tensor<3xf32>, %{{.*}}: tensor<4xi64>, %{{.*}}: tensor<1xf32>) -> tensor<4xf32>
-// CHECK-NOT: @accumulator
-// CHECK: call @gradients
-// CHECK: call @apply
 // CHECK: func.func public @update(%{{.*}}: tensor<1xf32>, %{{.*}}: tensor<f32>) -> tensor<2xf32>
 // CHECK: util.global.load @accumulator.w
-// CHECK: call @apply
+// CHECK: util.global.store %{{.*}}, @state.w
 // CHECK: util.global.store %false{{.*}}, @accumulator.filled

@@ -63,7 +63,8 @@ def check_bits(target: str, driver: str) -> None:
     state = dict(zip(names, program.call("state_get"), strict=True))
     assert state["w"] == np.float32(words(initialiser_key(42, "w"), 3 << 32, 1))[0]
     for key in ([42, 0, 0, 0], [42, 7, 1, 3], [-1, 2 ** 40, 2, 1]):
-        program.call("step", np.zeros(1, np.float32), np.array(key, np.int64), np.array([0.1], np.float32))
+        program.call("microbatch", np.zeros(1, np.float32), np.array(key, np.int64), np.array([0.1], np.float32))
+        program.call("update", np.array([0.1], np.float32), np.array(1, np.float32))
         state = dict(zip(names, program.call("state_get"), strict=True))
         seed, *rest = key
         for site, shape in SITES.items():

@@ -60,6 +60,15 @@ def batches(count: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     return made
 
 
+def step(program: Program, x: np.ndarray, y: np.ndarray, ids: np.ndarray, key: tuple[int, int, int, int], rate: float
+         ) -> tuple[np.ndarray, np.ndarray]:
+    """A step of one microbatch: the metrics with the gradient norm and the skip flag, and the counters."""
+    hyper = np.array([rate, 1], np.float32)
+    metrics, counters = program.call("microbatch", x, y, ids, np.array(key), hyper)
+    (numbers,) = program.call("update", hyper, np.array(1, np.float32))
+    return np.concatenate([metrics, numbers]), counters
+
+
 def linear_gradient(w: np.ndarray, b: float, x: np.ndarray, y: np.ndarray, key: tuple[int, int, int, int]
                     ) -> tuple[float, np.ndarray, float]:
     noise = uniform(run_key(*key), 0, ROWS, -0.01, 0.01)
@@ -78,7 +87,7 @@ def test_linear_regression_is_numpys(sample: Program) -> None:
     for i, (x, y, ids) in enumerate(batches(STEPS)):
         rate = 0.05
         loss, gw, gb = linear_gradient(w, b, x, y, (11, i, 0, 0))
-        metrics, counters = sample.call("step", x, y, ids, np.array([11, i, 0, 0]), np.array([rate, 1], np.float32))
+        metrics, counters = step(sample, x, y, ids, (11, i, 0, 0), rate)
         weight = ids.sum()
         norm = np.sqrt((gw ** 2).sum() + gb ** 2)
         assert np.allclose(metrics, [loss, 1, weight, loss * weight, weight, y.max(), norm, 0], rtol=2e-4, atol=1e-5)
@@ -113,25 +122,11 @@ def test_four_microbatches_are_their_mean(sample: Program) -> None:
     assert not np.array_equal(state_of(sample)["w"], first)
 
 
-def test_one_microbatch_is_the_fused_step(sample: Program) -> None:
-    (x, y, ids), *_ = batches(1)
-    key, hyper = np.array([9, 0, 0, 0]), np.array([0.1, 1], np.float32)
-    sample.call("init", np.array(9, np.int64))
-    before = sample.call("state_get")
-    fused, _ = sample.call("step", x, y, ids, key, hyper)
-    after = sample.call("state_get")
-    sample.call("state_set", *before)
-    metrics, _ = sample.call("microbatch", x, y, ids, key, hyper)
-    (numbers,) = sample.call("update", hyper, np.array(1, np.float32))
-    assert np.allclose(np.concatenate([metrics, numbers]), fused, rtol=1e-6)
-    assert all(np.allclose(a, b, rtol=1e-6, atol=1e-7) for a, b in zip(sample.call("state_get"), after, strict=True))
-
-
 def test_state_comes_back_and_init_repeats(sample: Program) -> None:
     sample.call("init", np.array(5, np.int64))
     first = sample.call("state_get")
     (x, y, ids), *_ = batches(1)
-    sample.call("step", x, y, ids, np.array([5, 0, 0, 0]), np.array([0.1, 1], np.float32))
+    step(sample, x, y, ids, (5, 0, 0, 0), 0.1)
     sample.call("microbatch", x, y, ids, np.array([5, 0, 0, 0]), np.array([0.1, 1], np.float32))
     sample.call("state_set", *first)
     assert all(np.array_equal(a, b) for a, b in zip(sample.call("state_get"), first, strict=True))
@@ -183,8 +178,9 @@ def test_transformer_is_jaxs(transformer: Program) -> None:
     for i in range(STEPS):
         targets = np.roll(tokens, -1, 1)
         loss, gradients = gradient(params, tokens, targets)
-        metrics, counters = transformer.call("step", tokens, targets, np.array([1, i, 0, 0]),
-                                             np.array([RATE], np.float32))
+        hyper = np.array([RATE], np.float32)
+        metrics, counters = transformer.call("microbatch", tokens, targets, np.array([1, i, 0, 0]), hyper)
+        transformer.call("update", hyper, np.array(1, np.float32))
         assert np.isclose(metrics[0], loss, rtol=2e-4), i
         assert counters.tolist() == [BATCH * TIME]
         for n in names:
@@ -200,10 +196,8 @@ def test_transformer_is_jaxs(transformer: Program) -> None:
 @pytest.mark.vulkan
 def test_vulkan_trains_like_the_cpu(sample: Program, vulkan: str) -> None:
     other = program(stage_sample().module, "vulkan", vulkan)
-    hyper = np.array([0.05, 1], np.float32)
     for p in (sample, other):
         p.call("init", np.array(3, np.int64))
     for i, (x, y, ids) in enumerate(batches(5)):
-        key = np.array([3, i, 0, 0])
-        ours, theirs = (p.call("step", x, y, ids, key, hyper)[0] for p in (sample, other))
+        ours, theirs = (step(p, x, y, ids, (3, i, 0, 0), 0.05)[0] for p in (sample, other))
         assert np.allclose(ours, theirs, rtol=1e-3), i

@@ -135,12 +135,6 @@ module @sample {
     util.global.store %z, @acc.b : tensor<f32>
     return
   }
-  func.func @step(ARGS4, %hyper: tensor<2xf32>) -> (tensor<11xf32>, tensor<1xi64>) {
-    @TRAIN@
-    UPDATE
-    %m = stablehlo.concatenate %r0, %r1, %r2, %r3, %r4, %r5, %r6, %r0, %r7, %rn, %rs, dim = 0 : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<11xf32>
-    return %m, %counters : tensor<11xf32>, tensor<1xi64>
-  }
   func.func @microbatch(ARGS4, %hyper: tensor<2xf32>) -> (tensor<9xf32>, tensor<1xi64>) {
     @TRAIN@
     %aw = util.global.load @acc.w : tensor<@W@xf32>
