@@ -1,5 +1,6 @@
 ; Contrastive learning (Radford and others 2021) with a temperature that is learned: two noisy views of a digit find
-; each other among the fifty of a batch, 80 % of the time after 300 steps.
+; each other among the fifty of a batch. By chance that is 2 % of the time; after 300 steps it is more than half of it,
+; and more than 80 % for held-out digits without the dropout.
 
 (include "data.sexp")
 

@@ -16,7 +16,8 @@ from math import prod
 import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
-from sexpgpu.compiler.hlo import element_type, pad, shape_of, slice_
+from sexpgpu.compiler.hlo import element_type, pad, shape_of, slice_, zeros_like
+from sexpgpu.compiler.passes.autodiff.reverse import backpropagate
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 from sexpgpu.compiler.passes.autodiff.shape import zero
 from sexpgpu.compiler.passes.reading import dims_of, reducer_of
@@ -217,12 +218,58 @@ def _first_extremum(p: Primal, w: _Windows, kind: str) -> ir.Value:
     return total
 
 
+def _product(x: ir.Value, w: _Windows) -> tuple[ir.Value, list[ir.Operation]]:
+    """The products of all windows by doubling, along one axis after the other; and the operations that make them, which
+    have derivatives where an element is zero too, as a division by it would not."""
+    made: list[ir.Operation] = []
+
+    def noted(value: ir.Value) -> ir.Value:
+        if value.owner not in made:
+            made.append(value.owner)
+        return value
+
+    def part(value: ir.Value, axis: int, start: int, end: int, step: int = 1) -> ir.Value:
+        shape = shape_of(value)
+        return noted(slice_(value, [start if i == axis else 0 for i in range(len(shape))],
+                            [end if i == axis else n for i, n in enumerate(shape)],
+                            [step if i == axis else 1 for i in range(len(shape))]))
+
+    one = hlo.splat(1.0, [], element_type(x))
+    value = noted(pad(x, one, [lo for lo, _ in w.padding], [hi for _, hi in w.padding]))
+    for axis, (size, stride, d) in enumerate(zip(w.size, w.strides, w.dilation, strict=True)):
+        count = shape_of(value)[axis] - (size - 1) * d
+        power, reach, left, offset, total = value, d, size, 0, None
+        while left:
+            if left & 1:
+                here = part(power, axis, offset, offset + count)
+                total = here if total is None else noted(hlo.multiply(total, here))
+                offset += reach
+            left >>= 1
+            if left:
+                n = shape_of(power)[axis]
+                power = noted(hlo.multiply(part(power, axis, 0, n - reach), part(power, axis, reach, n)))
+                reach *= 2
+        assert total is not None
+        value = total if stride == 1 else part(total, axis, 0, count, stride)
+    return value, made
+
+
+def _product_cotangent(p: Primal, w: _Windows) -> ir.Value:
+    x = p.operands[0]
+    value, ops = _product(x, w)
+    (found,) = backpropagate(ops, [(value, p.g)], [x])
+    return zeros_like(x) if found is None else found
+
+
 @rule("stablehlo.reduce_window")
 def _reduce_window(p: Primal) -> Sequence[Thunk | None]:
     kind = reducer_of(p.op)
-    if len(p.operands) != 2 or kind not in ("stablehlo.add", "stablehlo.maximum", "stablehlo.minimum"):
-        raise NoDerivative("a window reduction has a derivative when it adds or takes the maximum or minimum")
+    if len(p.operands) != 2 or kind not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.maximum",
+                                            "stablehlo.minimum"):
+        raise NoDerivative("a window reduction has a derivative when it adds, multiplies or takes an extreme")
     windows = _windows(p.op)
+    if kind == "stablehlo.multiply":
+        return [lambda: _product_cotangent(p, windows), None]
     if kind == "stablehlo.add":
         return [lambda: _sum_windows(p, windows), None]
     return [lambda: _first_extremum(p, windows, kind.removeprefix("stablehlo.")), None]

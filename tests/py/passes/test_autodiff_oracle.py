@@ -9,14 +9,15 @@ jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_enable_x64", True)
 
 from cases_fragments import FRAGMENTS  # noqa: E402
+from cases_programs import PROGRAMS  # noqa: E402
 from cases_rules import GROUPS  # noqa: E402
 from oracle import compare, run  # noqa: E402
 from sexpgpu.compiler.passes.autodiff.rules import RULES  # noqa: E402
 
 
-@pytest.mark.parametrize("group", [*GROUPS, "fragments"])
+@pytest.mark.parametrize("group", [*GROUPS, "fragments", "programs"])
 def test_cotangents_equal_jax(group: str) -> None:
-    cases = FRAGMENTS if group == "fragments" else GROUPS[group]()
+    cases = {"fragments": FRAGMENTS, "programs": PROGRAMS}[group] if group not in GROUPS else GROUPS[group]()
     found = run(cases)
     assert [line for case in cases for line in compare(case, found[case.name])] == []
 
@@ -31,5 +32,5 @@ def test_every_rule_has_a_case() -> None:
             module = _lowered(case, context)
             module.operation.walk(lambda op: met.add(op.name) or ir.WalkResult.ADVANCE)
     # JAX has no way to write these: `test_autodiff_twins`.
-    twins = {"stablehlo.dot", "chlo.tan", "stablehlo.if", "stablehlo.logistic"}
+    twins = {"stablehlo.custom_call", "stablehlo.dot", "chlo.tan", "stablehlo.if", "stablehlo.logistic"}
     assert set(RULES) - met - twins == set()
