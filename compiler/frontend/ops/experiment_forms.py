@@ -123,8 +123,8 @@ _PRECISIONS = {"compute": ("f32", "bf16", "f16"), "params": ("f32", "f64")}
 
 @op("precision", "&key (compute :f32) (params :f32) (loss-scale :none)", group=EXPERIMENT, grad=NO_GRAD, by_name=False,
     doc="The dtypes that a run computes with and keeps its parameters in. `:compute` is that of the operands of "
-        "matmul, conv and attention, `:f32`, `:bf16` or `:f16`; sums, norms, softmax and losses stay f32. "
-        "`:loss-scale` is a number or `:dynamic`, which `:f16` needs; a step whose gradient is not finite is then skipped.")
+        "matmul, conv and attention: `:f32`, `:bf16` or `:f16`; sums, norms, softmax and losses stay f32. "
+        "`:loss-scale` is a number or `:dynamic`, which `:f16` needs; a step whose gradient is not finite is skipped.")
 def precision(call: BuiltinCall, compute: object, params: object, loss_scale: object) -> Precision:
     kinds = []
     for parameter, value in (("compute", compute), ("params", params)):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.autodiff.rules import RULES, SILENT_MARKERS, ZERO, NoDerivative, Primal
+from sexpgpu.compiler.passes.autodiff.rules import DERIVED_MARKERS, RULES, SILENT_MARKERS, ZERO, NoDerivative, Primal
 from sexpgpu.compiler.passes.spans import chain_of, span_of
 from sexpgpu.diagnostics import Diagnostic, Label, SexpError
 
@@ -66,6 +66,12 @@ def active_values(ops: Sequence[ir.Operation], wrt: Sequence[ir.Value], ends: Se
     return active
 
 
+def _has_rule(op: ir.Operation) -> bool:
+    if op.name == "stablehlo.custom_call":
+        return hlo.marker_kind(op) in DERIVED_MARKERS
+    return op.name in RULES
+
+
 def _called(op: ir.Operation) -> str:
     """The operation's name for a message."""
     if op.name == "stablehlo.custom_call":
@@ -89,7 +95,7 @@ def backpropagate(ops: Sequence[ir.Operation], seeds: Sequence[tuple[ir.Value, i
     Raises SexpError with one E-GRAD-001 for each operation on the way that has no rule.
     """
     active = active_values(ops, wrt, [v for v, _ in seeds])
-    missing = [op for op in ops if any(r in active for r in op.results) and op.name not in RULES]
+    missing = [op for op in ops if any(r in active for r in op.results) and not _has_rule(op)]
     if missing:
         raise SexpError(*(_no_rule(_called(op), op.location) for op in missing))
     cotangents: dict[ir.Value, ir.Value] = {}

@@ -67,6 +67,10 @@ ZERO = frozenset({
 SILENT_MARKERS = frozenset({"stop_gradient", "counter", "metric", "update_buffer"})
 
 
+#: Markers with a derivative of their own (`custom`); no other `custom_call` has one.
+DERIVED_MARKERS = frozenset({"custom_gradient", "loss_scale"})
+
+
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Registers a rule under each full operation name.
 

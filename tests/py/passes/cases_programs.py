@@ -1,4 +1,4 @@
-"""More programs that are not ours, as JAX exports them: recurrent nets, residual blocks, sorting, derivatives within."""
+"""Programs that are not ours, as JAX exports them: recurrent nets, residual blocks, sorting, derivatives inside."""
 
 from __future__ import annotations
 

@@ -1,0 +1,28 @@
+// A loop of 16 rounds that fills a stack becomes four loops of four, each of which fills a stack of four rows.
+// RUN: %sexpc opt --pass blocks %s | %filecheck %s
+
+// CHECK: func.func @f
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<2xf32>, tensor<16x2xf32>
+// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<2xf32>, tensor<4x2xf32>
+// CHECK: %[[H:.*]] = stablehlo.tanh
+// CHECK: %[[ROW:.*]] = stablehlo.reshape %[[H]]
+// CHECK: stablehlo.dynamic_update_slice %{{.*}}, %[[ROW]], {{.*}} : (tensor<4x2xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
+// CHECK: stablehlo.dynamic_update_slice {{.*}} : (tensor<16x2xf32>, tensor<4x2xf32>, tensor<i32>, tensor<i32>) -> tensor<16x2xf32>
+func.func @f(%x: tensor<2xf32>) -> tensor<16x2xf32> {
+  %empty = stablehlo.constant dense<0.0> : tensor<16x2xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %bound = stablehlo.constant dense<16> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %h = %x, %s = %empty) : tensor<i32>, tensor<2xf32>, tensor<16x2xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %bound : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %y = stablehlo.tanh %h : tensor<2xf32>
+    %row = stablehlo.reshape %y : (tensor<2xf32>) -> tensor<1x2xf32>
+    %t = stablehlo.dynamic_update_slice %s, %row, %i, %zero : (tensor<16x2xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<16x2xf32>
+    stablehlo.return %next, %y, %t : tensor<i32>, tensor<2xf32>, tensor<16x2xf32>
+  }
+  return %r#2 : tensor<16x2xf32>
+}
