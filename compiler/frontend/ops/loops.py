@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 GROUP = "control"
 
+#: Each layer has names of its own.
+MOST_LAYERS = 10_000
+
+#: A counter is an i32.
+LONGEST = (1 << 31) - 1
+
 #: Rounds of a `while-loop` beyond this draw the random numbers of the next round of the loop around it.
 MOST_ROUNDS = 1 << 20
 
@@ -41,6 +47,9 @@ def _length(call: BuiltinCall, xs: object, length: object) -> int:
             call.fail("E-TYPE-002", f"`scan` goes through {describe(xs)}, and has no `:length`", at=call.where("xs"),
                       label="no tensor", notes=rule_note(call), fix="give it tensors, or `:length n`")
         n = integer(call, "length", length)
+        if n > LONGEST:
+            call.fail("E-VALUE-005", f"`scan` takes at most {LONGEST:,} rounds", at=call.where("length"),
+                      label=f"{int(n)} rounds")
         if n < 1:
             call.fail("E-SHAPE-009", f"`scan` of {int(n)} rounds", at=call.where("length"), label=f"{int(n)} rounds")
         return n
@@ -145,6 +154,9 @@ def scan(call: BuiltinCall, f: object, init: object, xs: object, length: object,
 def repeat(call: BuiltinCall, n: object, f: object, init: object) -> object:
     require_graph(call)
     layers = integer(call, "n", n, "the number of layers")
+    if layers > MOST_LAYERS:
+        call.fail("E-VALUE-005", f"`repeat` takes at most {MOST_LAYERS:,} layers", at=call.where("n"),
+                  label=f"{int(layers)} layers")
     if layers < 1:
         call.fail("E-SHAPE-009", f"`repeat` of {int(layers)} layers", at=call.where("n"), label=f"{int(layers)} layers")
     carry = as_tensors(call, init)
