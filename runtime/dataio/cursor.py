@@ -90,12 +90,15 @@ def from_json(data: object, identity: Identity) -> Cursor:
     if not isinstance(data, dict):
         raise error("E-DATA-010", f"a cursor is a JSON object, not {type(data).__name__}")
     values = cast("dict[object, object]", data)
+    known = values.get("rows")
+    counted_otherwise = known != identity.rows and known is not None and identity.rows is not None
+    which_files = "another number of rows" if counted_otherwise else "other files"
     version = _integer(values, "version")
     if version != VERSION:
         raise error("E-DATA-010", f"the cursor has the version {version}, and this loader reads version {VERSION}")
     for key, wanted, what in (
         ("stage", identity.stage, "another stage"), ("shuffle", identity.shuffle, "another shuffle buffer"),
-        ("fields", identity.fields, "other fields"), ("files", identity.files, "other files"),
+        ("fields", identity.fields, "other fields"), ("files", identity.files, which_files),
     ):
         if values.get(key) != wanted:
             raise error("E-DATA-009", f"the cursor was made with {what}",

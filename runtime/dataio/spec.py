@@ -11,9 +11,6 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
-ENCODINGS = ("parquet", "jsonl.gz", "msgpack.zstf", "jsonl", "jsonl.zst", "msgpack", "msgpack.gz", "msgpack.zst")
-"""What is read, by the end of a file's name; those of the manual first."""
-
 ON_BAD_DATA = ("error", "skip-record", "skip-file")
 
 

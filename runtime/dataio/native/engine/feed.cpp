@@ -295,7 +295,7 @@ namespace {
 // What is wrong with the bytes or the records of a file, as against the machine or the way to it.
 bool is_of_the_file(const std::string& code) {
   return (code.starts_with("E-DATA-") && code != "E-DATA-014") || code == "E-STORE-003" || code == "E-STORE-004" ||
-         code == "E-STORE-005" || code == "E-STORE-006" || code == "E-STORE-010";
+         code == "E-STORE-005" || code == "E-STORE-006";
 }
 
 // One record alone: its neighbours are safe.

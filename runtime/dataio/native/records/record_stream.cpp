@@ -167,7 +167,7 @@ class RecordStream final : public BlockStream {
             .message = quoted(file_->source->name()) + " record " + std::to_string(record_) + ": " + cut.bad,
             .notes = {"records count from 0", "where the next record begins cannot be told"}});
     if (left_ > 0)
-      fail({.code = "E-STORE-010",
+      fail({.code = "E-DATA-032",
             .message = quoted(file_->source->name()) + " ends after record " + std::to_string(record_ - 1) + ", and " +
                        std::to_string(left_) + " more were counted in it",
             .advice = "count the files again, or restore the file"});
@@ -180,7 +180,7 @@ class RecordStream final : public BlockStream {
       text_.pad();
       const Cut cut = file_->format.cut(text_.data(), text_.size(), 1, ended_, 0);
       if (cut.records > 0 || cut.bad || cut.unfinished || text_.size() - cut.bytes > most_text_)
-        fail({.code = "E-STORE-010",
+        fail({.code = "E-DATA-032",
               .message = quoted(file_->source->name()) + " holds more records than the " + std::to_string(record_) +
                          " that were counted in it",
               .advice = "count the files again, or restore the file"});
