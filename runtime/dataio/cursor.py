@@ -32,8 +32,8 @@ PARTS = ("alive", "taken", "base", "omitted", "epoch_rows", "epoch_first", "row"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What has to be the same for a position to mean the same rows. `rows` of an epoch are None where nobody knows;
-    `sources` tells the number of files of each."""
+    """What has to be the same for a position to mean the same rows. `rows` of an epoch are None where nobody knows, or
+    where there are no epochs; `sources` tells the number of files of each."""
 
     stage: str
     rows: int | None
@@ -58,11 +58,12 @@ class Cursor:
 
 
 def identity_of(stage: str, shuffle: int, fields: Sequence[FieldSpec], sources: Sequence[Source],
-                file_rows: Sequence[Sequence[int]]) -> Identity:
+                file_rows: Sequence[Sequence[int]], infinite: bool) -> Identity:
     """Files go by their names as written, so that data may move together with its base folder. Unknown rows are -1."""
-    rows = [count for counts in file_rows for count in counts]
+    counts = [count for counts in file_rows for count in counts]
+    endless_mix = infinite and any(source.weight is not None for source in sources)
     return Identity(
-        stage, None if -1 in rows else sum(rows), shuffle if shuffle > 1 else 0,
+        stage, None if -1 in counts or endless_mix else sum(counts), shuffle if shuffle > 1 else 0,
         _hash([[f.name, f.column, f.dtype, list(f.shape)] for f in fields]),
         _hash([[source.weight, [[file.name, count] for file, count in zip(source.files, counts, strict=True)]]
                for source, counts in zip(sources, file_rows, strict=True)]),

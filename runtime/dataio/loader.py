@@ -97,7 +97,8 @@ class Loader:
                 ON_BAD_DATA.index(on_bad_data), bad_budget)
         except SexpError as missing:
             raise looked_in(missing, base) from None
-        self._identity = identity_of(stage, self._stage.shuffle, spec.fields, sources, self._core.file_rows)
+        self._identity = identity_of(stage, self._stage.shuffle, spec.fields, sources, self._core.file_rows,
+                                     self._stage.infinite)
         self._rows = self._identity.rows
         self._check_rows(world)
         self._views = tuple(
@@ -155,7 +156,8 @@ class Loader:
     @property
     def rows(self) -> int | None:
         """The rows of one epoch, all ranks together; None while nobody knows: in infinite stages of other encodings
-        than Parquet, without a manifest. (Finite stages are counted when the loader is made.)"""
+        than Parquet, without a manifest. (Finite stages are counted when the loader is made.) A mix that never ends has
+        no epochs."""
         return self._cursor.rows if self._rows is None else self._rows
 
     @property
@@ -190,11 +192,12 @@ class Loader:
 
     def _begin(self, cursor: Cursor) -> None:
         cursor = self._normal(cursor)
-        rows = self._core.rows if self._core.rows >= 0 else -1 if cursor.rows is None else cursor.rows
-        if self._core.rows < 0 and cursor.epoch == 0 and cursor.anchor is None:
-            rows = -1  # a run that leaves records out may find fewer rows than were counted
-        if not self._stage.infinite and self._core.rows < 0:
-            rows = -1
+        rows = self._core.rows
+        if rows < 0 and cursor.rows is not None:
+            # Rows that were counted, and not found by reading, may turn out fewer: unless all were read already.
+            read = cursor.anchor is not None or cursor.epoch > 0 or (
+                cursor.position > 0 and cursor.position + max(self._stage.shuffle, 1) > cursor.rows)
+            rows = cursor.rows if read and (self._stage.infinite or cursor.position > 0) else -1
         self._cursor = cursor
         self._core.start(order_key(cursor.seed, self._stage.name), cursor.epoch, cursor.position, rows, cursor.omitted,
                          cursor.counted_epoch, cursor.anchor)
@@ -215,7 +218,10 @@ class Loader:
 
     def _check_rows(self, world: int) -> None:
         if self._rows is None:
-            return  # found out on the way
+            # The rest is found out on the way.
+            if any(sum(counts) == 0 for counts in self._core.file_rows):
+                raise error("E-DATA-008", f"the files of a source of the stage `{self._stage.name}` hold no rows")
+            return
         if self._rows == 0:
             raise error("E-DATA-008", f"the files of the stage `{self._stage.name}` hold no rows")
         if self._rows < self._stride and not (self._partial and not self._stage.infinite):

@@ -34,8 +34,11 @@ Engine::Engine(const std::vector<std::shared_ptr<Layout>>& layouts, std::shared_
     : slabs_(std::move(slabs)),
       settings_(settings),
       epoch_(begin.epoch),
-      base_(begin.rows < 0 ? 0 : begin.epoch * begin.rows),
       sequence_(!all_counted(layouts) || settings.on_bad_data != OnBadData::error || has_places(begin.anchor)),
+      // A pass that may turn out shorter than counted, or mixes its sources, has a stream of its own.
+      base_(begin.rows < 0 || (!settings.endless && (sequence_ || !settings.weights.empty()))
+                ? 0
+                : begin.epoch * begin.rows),
       position_(base_ + begin.position),
       end_(settings.endless || begin.rows < 0 ? kEndless : base_ + begin.rows) {
   const int64_t left = end_ - position_;

@@ -79,8 +79,8 @@ class Engine {
   std::shared_ptr<SlabPool> slabs_;
   const Settings settings_;
   const int64_t epoch_;  // in which the run begins, at row `base_` of the stream
-  const int64_t base_;
   const bool sequence_;  // an anchor tells which rows follow
+  const int64_t base_;
   std::shared_ptr<Ledger> ledger_;
 
   // The assembler's own: touched only by the thread that has `assembling_`.

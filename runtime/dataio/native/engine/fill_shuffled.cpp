@@ -66,8 +66,13 @@ class ShuffledFiller final : public Filler {
   Status come(int64_t row, Stream& stream, Row& found) {
     const Stream::Found answer = stream.at(row, found);
     if (answer == Stream::Found::wait) return Status::wait;
-    if (!order_.knows_rows() && stream.epoch_rows() >= 0) order_.set_rows(stream.epoch_rows());
-    if (answer == Stream::Found::row) return Status::full;
+    const bool known = order_.knows_rows();
+    const bool good = known || stream.epoch_rows() < 0 || order_.set_rows(stream.epoch_rows());
+    if (good && answer == Stream::Found::row) return Status::full;
+    if (!good || known)
+      fail({.code = "E-DATA-010",
+            .message = "the cursor points behind the rows that the files hold, " + std::to_string(stream.epoch_rows()) +
+                       " in an epoch"});
     stop_ = row;
     return Status::end;
   }

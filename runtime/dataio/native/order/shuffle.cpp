@@ -19,7 +19,8 @@ ShuffleOrder::ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t e
   rebuild(at_);
 }
 
-void ShuffleOrder::set_rows(int64_t rows) {
+bool ShuffleOrder::set_rows(int64_t rows) {
+  if (at_ > 0 && at_ + slots_ > rows) return false;
   rows_ = rows;
   if (rows < slots_) {
     // Nothing was drawn yet: the buffer is not even full.
@@ -28,6 +29,7 @@ void ShuffleOrder::set_rows(int64_t rows) {
     residents_.resize(rows);
   }
   steady_ = rows_ - slots_;
+  return true;
 }
 
 // The rows (of this epoch) in the buffer's places after `drawn` draws, none of them from the emptying end.

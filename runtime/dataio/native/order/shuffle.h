@@ -33,8 +33,9 @@ class ShuffleOrder {
   ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t epoch, int64_t position, int64_t base,
                bool endless);
 
-  // An epoch turned out to have so many rows. Called before the first draw for which that makes a difference.
-  void set_rows(int64_t rows);
+  // An epoch turned out to have so many rows, before the first draw for which that makes a difference. False where such
+  // a draw was made already: the position was wrong from the beginning.
+  bool set_rows(int64_t rows);
   bool knows_rows() const { return rows_ != kUnknown; }
 
   int64_t slots() const { return slots_; }
