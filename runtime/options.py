@@ -140,8 +140,8 @@ OPTIONS: tuple[Option, ...] = (
            "write every N-th step to metrics.jsonl; steps with an evaluation and the last are always written",
            _integer(1), "10"),
     Option("on-bad-data", "WHAT", SAFETY, "error",
-           "a record that does not fit its fields: `error`, `skip-record`, or `skip-file` for the rest of its file; what "
-           "is left out is listed in skipped.jsonl", _choice(*ON_BAD_DATA), "skip-record"),
+           "a record that does not fit its fields: `error`, `skip-record`, or `skip-file` for the rest of its file; "
+           "what is left out is listed in skipped.jsonl", _choice(*ON_BAD_DATA), "skip-record"),
     Option("bad-budget", "N", SAFETY, 100,
            "how many records (or files) each stage may leave out", _integer(0, 1_000_000), "1000"),
     Option("on-nonfinite", "WHAT", SAFETY, "stop",

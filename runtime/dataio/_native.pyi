@@ -7,8 +7,8 @@ import numpy as np
 ARROW_MAJOR: int
 
 class Lease:
-    """A filled slab. `bytes` is all of it; `after` tells epoch, position, rows of an epoch (-1: not known), omissions so
-    far, and the anchor where there is one."""
+    """A filled slab. `bytes` is all of it; `after` tells epoch, position, rows of an epoch (-1: not known), omissions
+    so far, and the anchor where there is one."""
 
     @property
     def bytes(self) -> np.ndarray: ...

@@ -171,8 +171,8 @@ class Loader:
                            self._cursor.epoch, self._cursor.omitted)
 
     def take_omissions(self) -> list[Omission]:
-        """The records that were left out since the last call, in the order in which they stand in the data. Batches that
-        are decoded ahead may have met more of them than `stats().skipped` counts."""
+        """The records that were left out since the last call, in the order in which they stand in the data. Batches
+        that are decoded ahead may have met more of them than `stats().skipped` counts."""
         self._check_usable()
         return [Omission(*omission) for omission in self._core.take_omissions()]
 

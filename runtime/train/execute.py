@@ -128,8 +128,8 @@ class Run:
             saver = Saver(folder.checkpoints, session, settings, feed, lines, status, self._seconds)
             trainer = Trainer(
                 session, settings, plan, tally, feed,
-                Evaluator(session, open_loader, settings, stop, self._display.evaluating, watch.left_out_of_pass), lines, status, saver,
-                self._display, stop, Speed(), {}, {}, self._note_first)
+                Evaluator(session, open_loader, settings, stop, self._display.evaluating, watch.left_out_of_pass),
+                lines, status, saver, self._display, stop, Speed(), {}, {}, self._note_first)
             end = self._run(trainer, cursor.unfinished if cursor is not None else None, resume is not None, status)
         except BaseException:
             status.update({"state": "failed"}, now=True)

@@ -30,9 +30,9 @@ class StepFacts:
         return self.values[0]
 
 
-def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, loader: Mapping[str, Json], device_bytes: int | None
-            ) -> dict[str, Json]:
-    """`tally` already holds the step; `loader` are the stage's gauges. The loss is that before the step's update, as the field
+def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, loader: Mapping[str, Json],
+            device_bytes: int | None) -> dict[str, Json]:
+    """`tally` already holds the step; `loader` are the stage's gauges. The loss is that before the update, as the field
     has it."""
     line: dict[str, Json] = {"step": tally.step, "time": round(time.time(), 3)}
     for metric, value in zip(manifest.metrics.train, facts.values, strict=True):

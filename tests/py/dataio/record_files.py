@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgpack
@@ -41,7 +42,7 @@ def encode(records: Sequence[Record], encoding: str, cuts: Iterable[int] = ()) -
     text, pack = parts(encoding)
     data = b"".join(map(text, records))
     places = sorted({0, len(data), *(cut for cut in cuts if 0 < cut < len(data))})
-    return b"".join(pack(data[a:b]) for a, b in zip(places, places[1:], strict=False)) if data else pack(data)
+    return b"".join(pack(data[a:b]) for a, b in pairwise(places)) if data else pack(data)
 
 
 def oracle(data: bytes, encoding: str) -> list[Record]:

@@ -27,7 +27,8 @@ def test_the_table_of_encodings_is_the_native_one() -> None:
 @pytest.mark.parametrize("encoding", RECORD_ENCODINGS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_as_the_libraries_read_it(tmp_path_factory: pytest.TempPathFactory, encoding: str, data: st.DataObject) -> None:
+def test_as_the_libraries_read_it(tmp_path_factory: pytest.TempPathFactory, encoding: str,
+                                  data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("records")
     other = st.recursive(st.none() | st.booleans() | st.integers(-2**63, 2**64 - 1) | st.floats(allow_nan=False) |
                          st.text(max_size=20), lambda inner: st.lists(inner, max_size=3) |
@@ -42,7 +43,8 @@ def test_as_the_libraries_read_it(tmp_path_factory: pytest.TempPathFactory, enco
     cuts = data.draw(st.lists(st.integers(1, 4000), max_size=4))
     packed = encode(records, encoding, cuts)
     assert oracle(packed, encoding) == records
-    fields = [FieldSpec("i", "i", "i32", ()), FieldSpec("row", "row", "u16", (2, 3)), FieldSpec("m", "m", "f32", (2, 3)),
+    fields = [FieldSpec("i", "i", "i32", ()), FieldSpec("row", "row", "u16", (2, 3)),
+              FieldSpec("m", "m", "f32", (2, 3)),
               FieldSpec("flat", "row", "i64", (6,)), FieldSpec("b", "b", "bool", ())]
     got = read_all(spec_of(folder, {"a": packed}, encoding, *fields, batch=5))
     assert got["i"].tolist() == [r["i"] for r in records]
@@ -183,7 +185,8 @@ def test_json_numbers(tmp_path: Path, value: str, dtype: str, expected: float) -
     ("256", "u8"), ("-1", "u16"), ("65536", "u16"), ("2147483648", "i32"), ("1.5", "i32"), ("1e400", "f64"),
     ("1e39", "f32"), ("16777217", "f32"), ("9223372036854775808", "i64"), ("18446744073709551616", "u64"),
     ("NaN", "i32"), ("Infinity", "u8"), ("1.0000000000000000001", "i32"), ("1e20", "u64"), ("2", "bool"),
-    ("10000000000000000000001", "f64"), ("-9223372036854775809", "i64"), ("65520", "f16"), ("0.5", "bool"), ("1e99999999999999999999", "i8"), ("1e-5", "i8"),
+    ("10000000000000000000001", "f64"), ("-9223372036854775809", "i64"), ("65520", "f16"), ("0.5", "bool"),
+    ("1e99999999999999999999", "i8"), ("1e-5", "i8"),
 ])
 def test_json_numbers_that_do_not_fit(tmp_path: Path, value: str, dtype: str) -> None:
     for data, shape, where in ((f'{{"x":{value}}}', (), ""), (f'{{"x":[[0,1],[1,{value}]]}}', (2, 2), " at [1, 1]")):
@@ -194,8 +197,10 @@ def test_json_numbers_that_do_not_fit(tmp_path: Path, value: str, dtype: str) ->
 
 @pytest.mark.parametrize(("value", "code", "found"), [
     ("null", "E-DATA-005", "null"), ('"text"', "E-DATA-002", "a text"), ("{}", "E-DATA-002", "an object"),
-    ("[1,2]", "E-DATA-003", "it has [2]"), ("[1,2,3,4]", "E-DATA-003", "it has [4]"), ("[]", "E-DATA-003", "it has [0]"),
-    ("[[1,2,3]]", "E-DATA-003", "it has [1, 3]"), ("[[1],[1,2]]", "E-DATA-003", "it has [2, lists of different lengths]"),
+    ("[1,2]", "E-DATA-003", "it has [2]"), ("[1,2,3,4]", "E-DATA-003", "it has [4]"),
+    ("[]", "E-DATA-003", "it has [0]"),
+    ("[[1,2,3]]", "E-DATA-003", "it has [1, 3]"),
+    ("[[1],[1,2]]", "E-DATA-003", "it has [2, lists of different lengths]"),
     ("[1,null,3]", "E-DATA-005", "its value at [1] is null"), ('[1,"a",3]', "E-DATA-002", "its value at [1] is a text"),
     ("7", "E-DATA-003", "a single value"),
 ])
@@ -214,7 +219,8 @@ def test_values_of_another_shape_or_kind(tmp_path: Path, value: str, code: str, 
 
 @pytest.mark.parametrize("line", [
     "[1]", "1", "nonsense", '{"x":1', '{"x":1}}', '{"x":1} {"x":2}', '{"x":01}', '{"x":1.}', '{"x":.5}', '{"x":+1}',
-    '{"x":1e}', '{"x":-}', '{x:1}', '{"x":1,}', '{"x" 1}', '{"x":1 "y":2}', '{"x":[1 2]}', '{"x":tru}', '{"y":"\t","x":1}',
+    '{"x":1e}', '{"x":-}', '{x:1}', '{"x":1,}', '{"x" 1}', '{"x":1 "y":2}', '{"x":[1 2]}', '{"x":tru}',
+    '{"y":"\t","x":1}',
     '{"y":"\\x","x":1}', '{"y":"\\u12g4","x":1}', '{"y":"abc', '{"y":[1,2,"x":1}', '{"y":{"a":[}]},"x":1}',
     '{"y":' + "[" * 5000 + "]" * 5000 + ',"x":1}',
 ])
