@@ -274,11 +274,7 @@ Inflate::Status Inflate::codes(const uint8_t*& in_ref, const uint8_t* in_end, bo
         e = literals[bits & kMask];
         if (e & kLiteral) {
           literal(e);
-          e = literals[bits & kMask];
-          if (e & kLiteral) {
-            literal(e);
-            continue;
-          }
+          continue;
         }
       }
       fill();
