@@ -23,6 +23,7 @@ class CommandLine:
     artifact: str | None
     flags: dict[str, str]
     help: bool = False
+    preflight: bool = False
     version: bool = False
 
 
@@ -32,12 +33,16 @@ def parse(words: Sequence[str]) -> CommandLine:
     flags: dict[str, str] = {}
     files: list[str] = []
     rest = list(words)
+    checks_only = False
     while rest:
         word = rest.pop(0)
         if word in ("-h", "--help"):
             return CommandLine(None, {}, help=True)
         if word == "--version":
             return CommandLine(None, {}, version=True)
+        if word == "--preflight":
+            checks_only = True
+            continue
         if word == "--":
             files += rest
             break
@@ -64,7 +69,7 @@ def parse(words: Sequence[str]) -> CommandLine:
             fix=Fix("`sexpgpu-run model.vmfb`; `sexpgpu-run --help` shows more")))
     if problems:
         raise SexpError(*problems)
-    return CommandLine(files[0], flags)
+    return CommandLine(files[0], flags, preflight=checks_only)
 
 
 USAGE = "usage: sexpgpu-run ARTIFACT [options]"
@@ -76,6 +81,7 @@ summary.json and checkpoints/. Ctrl-C finishes the step, saves, and says how to 
 _EXAMPLES = (
     ("sexpgpu-run model.vmfb", "as the experiment's (run …) says"),
     ("sexpgpu-run model.vmfb --steps 1000 --out runs/a", "longer, in a folder of your choice"),
+    ("sexpgpu-run model.vmfb --preflight", "open and check all data, show all problems, train nothing"),
     ("sexpgpu-run model.vmfb --out runs/a", "go on where it stopped"),
     ("sexpgpu-run model.vmfb --init-from best.safetensors", "fine-tune"),
     ("sexpgpu-run model.vmfb --microbatches 8", "a batch eight times as large, in the same memory"),

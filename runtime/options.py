@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sexpgpu.runtime.dataio.spec import ON_BAD_DATA
+
 Value = int | str | None
 """`None` is "not set"; durations are text such as `10m`."""
 
@@ -137,6 +139,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("log-every", "N", SAFETY, 1,
            "write every N-th step to metrics.jsonl; steps with an evaluation and the last are always written",
            _integer(1), "10"),
+    Option("on-bad-data", "WHAT", SAFETY, "error",
+           "a record that does not fit its fields: `error`, `skip-record`, or `skip-file` for the rest of its file; "
+           "what is left out is listed in skipped.jsonl", _choice(*ON_BAD_DATA), "skip-record"),
+    Option("bad-budget", "N", SAFETY, 100,
+           "how many records (or files) each stage may leave out", _integer(0, 1_000_000), "1000"),
     Option("on-nonfinite", "WHAT", SAFETY, "stop",
            "where the loss or the gradient is not finite: `stop` (exit 4) or `continue`", _choice("stop", "continue"),
            "continue"),

@@ -33,6 +33,8 @@ class Settings:
     checkpoint_every: int | str
     keep: int
     log_every: int
+    on_bad_data: str
+    bad_budget: int
     on_nonfinite: str
 
     def to_json(self) -> dict[str, Json]:

@@ -4,7 +4,8 @@ from sexpgpu.diagnostics.codes.code import Code
 
 TABLE: tuple[Code, ...] = (
     Code("E-DATA-001", "no such column",
-         "A field is read `:from` a column that a file does not have. The fix lists the file's columns."),
+         "A field is read `:from` a column that a file does not have, or a key that a record does not have. The fix "
+         "lists the file's columns."),
     Code("E-DATA-002", "unreadable column type",
          "A column's type holds nothing that a field can be read from: texts, timestamps, maps and the like. Numbers, "
          "bools, decimals, any kind of list of them, and binary of the row's size are read."),
@@ -37,4 +38,16 @@ TABLE: tuple[Code, ...] = (
          "makes its own, after the fork; a cursor carries the position over."),
     Code("E-DATA-014", "not enough memory for the data",
          "The shuffle buffer, a batch or a decoded piece could not be allocated."),
+    Code("E-DATA-015", "malformed record",
+         "A line is no JSON object, or a record no msgpack map. JSON is read strictly (RFC 8259), except that NaN, "
+         "Infinity and -Infinity are taken in float fields; the line's neighbours are safe. What is no msgpack at all "
+         "leaves open where the next record begins, so the rest of that file is lost."),
+    Code("E-DATA-016", "record too long",
+         "A record takes more than 64 MiB, and more than 32 bytes for each byte of its row. Memory stays bounded, so "
+         "it is not read: most likely the file does not hold one record a line."),
+    Code("E-DATA-017", "too much bad data",
+         "More records (or, with `--on-bad-data skip-file`, files) had to be left out than `--bad-budget` allows."),
+    Code("E-DATA-032", "manifest and shard disagree",
+         "A shard does not hold the records that its manifest lists. The message names both; one of them is not the "
+         "one that belongs to the other."),
 )

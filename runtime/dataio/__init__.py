@@ -12,11 +12,12 @@ from sexpgpu.runtime.dataio.spec import FieldSpec, FilesSource, LoaderSpec, Mani
 
 if TYPE_CHECKING:
     from sexpgpu.runtime.dataio.batch import Batch
-    from sexpgpu.runtime.dataio.loader import Loader, LoaderStats
+    from sexpgpu.runtime.dataio.loader import Loader, LoaderStats, Omission
 
-_LAZY = {"Batch": "batch", "Loader": "loader", "LoaderStats": "loader"}
+_LAZY = {"Batch": "batch", "Loader": "loader", "LoaderStats": "loader", "Omission": "loader"}
 
-__all__ = ["Batch", "FieldSpec", "FilesSource", "Loader", "LoaderSpec", "LoaderStats", "ManifestSource", "StageSpec"]
+__all__ = ["Batch", "FieldSpec", "FilesSource", "Loader", "LoaderSpec", "LoaderStats", "ManifestSource", "Omission",
+           "StageSpec"]
 
 
 def __getattr__(name: str) -> object:

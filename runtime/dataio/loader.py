@@ -13,18 +13,22 @@ from sexpgpu.runtime.dataio.batch import Batch, FieldView
 from sexpgpu.runtime.dataio.core import Core, open_core
 from sexpgpu.runtime.dataio.cursor import Cursor, from_json, identity_of, order_key, to_json
 from sexpgpu.runtime.dataio.faults import error, looked_in
-from sexpgpu.runtime.dataio.sources import source_files, stage_named
-from sexpgpu.runtime.dataio.spec import Json, LoaderSpec
+from sexpgpu.runtime.dataio.sources import stage_named, stage_sources
+from sexpgpu.runtime.dataio.spec import ON_BAD_DATA, Json, LoaderSpec
 from sexpgpu.runtime.dtypes import DTYPES
 
 DEFAULT_LOOKAHEAD = 64 << 20
 """Bytes of rows decoded ahead: enough for two row groups of usual size at once."""
+
+DEFAULT_BUDGET = 100
+"""Bad records (or files) left out before a run ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderStats:
     """`wait_ms` is the time spent waiting in `next`, `ready` the batches that could be had now, `bytes_read` what was
     read from files, `rows` this rank's rows handed over — all since the loader was made; `epoch` is the current one.
+    `skipped` counts the bad records (or files) left out up to here, those before a resume included.
     """
 
     wait_ms: float
@@ -32,6 +36,18 @@ class LoaderStats:
     bytes_read: int
     rows: int
     epoch: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A record that was left out; with `rest`, everything of its file from there on. Records count from 0."""
+
+    file: str
+    record: int
+    rest: bool
+    code: str
+    reason: str
 
 
 class Loader:
@@ -48,6 +64,9 @@ class Loader:
         cursor: where to begin, a `Batch.cursor` or `state()`; its seed takes the place of `seed`.
         data_root: takes the place of `spec.base`, the folder that relative paths resolve against.
         lookahead: bytes of rows that may be decoded ahead of the batches.
+        on_bad_data: `error`; `skip-record` leaves out records that do not fit the fields; `skip-file` leaves out the
+            rest of a file that holds one or is damaged.
+        bad_budget: how many records (or files) may be left out before it is an error all the same.
 
     Raises:
         SexpError: E-DATA or E-STORE, at once for what the files' heads tell, from `next` for what is in their rows.
@@ -55,28 +74,33 @@ class Loader:
 
     def __init__(self, spec: LoaderSpec, *, stage: str = "main", seed: int = 0, rank: int = 0, world: int = 1,
                  threads: int = 2, prefetch: int = 4, partial: bool = False, cursor: dict[str, Json] | None = None,
-                 data_root: str | os.PathLike[str] | None = None, lookahead: int = DEFAULT_LOOKAHEAD) -> None:
+                 data_root: str | os.PathLike[str] | None = None, lookahead: int = DEFAULT_LOOKAHEAD,
+                 on_bad_data: str = "error", bad_budget: int = DEFAULT_BUDGET) -> None:
         if not 0 <= rank < world:
             raise ValueError(f"rank {rank} is not in a world of {world}")
         if threads < 1 or prefetch < 1 or lookahead < 1 or spec.batch_size < 1:
             raise ValueError("threads, prefetch, lookahead and the batch size are at least 1")
+        if on_bad_data not in ON_BAD_DATA or bad_budget < 0:
+            raise ValueError(f"on_bad_data is one of {', '.join(ON_BAD_DATA)}, and its budget 0 or more")
         self._stage = stage_named(spec, stage)
         base = spec.base if data_root is None else os.fspath(data_root)
-        files = source_files(self._stage, base)
+        sources = stage_sources(self._stage, base)
         self._batch = spec.batch_size
         self._stride = spec.batch_size * world
         self._partial = partial
         try:
             self._core: Core = open_core(
-                [(f.name, f.path, f.encoding) for f in files],
+                [[(f.name, f.path, f.encoding, f.bytes, list(f.blocks)) for f in source.files] for source in sources],
                 [(f.name, f.column, f.dtype, list(f.shape)) for f in spec.fields],
-                spec.batch_size, world, rank, self._stage.shuffle, partial, threads, prefetch, lookahead)
+                spec.batch_size, world, rank, self._stage.shuffle, partial, threads, prefetch, lookahead,
+                [source.weight for source in sources if source.weight is not None], self._stage.infinite,
+                ON_BAD_DATA.index(on_bad_data), bad_budget)
         except SexpError as missing:
             raise looked_in(missing, base) from None
-        self._rows: int = self._core.rows
+        self._identity = identity_of(stage, self._stage.shuffle, spec.fields, sources, self._core.file_rows,
+                                     self._stage.infinite)
+        self._rows = self._identity.rows
         self._check_rows(world)
-        self._identity = identity_of(stage, self._stage.shuffle, spec.fields, [f.name for f in files],
-                                     self._core.file_rows)
         self._views = tuple(
             FieldView(f.name, offset, np.dtype(DTYPES[f.dtype].numpy), (spec.batch_size, *f.shape))
             for f, offset in zip(spec.fields, self._core.offsets, strict=True))
@@ -85,7 +109,7 @@ class Loader:
         self._pid = os.getpid()
         # Joins the threads when the loader is collected, and at the interpreter's exit at the latest.
         self._finalizer = weakref.finalize(self, _stop, self._core, self._pid)
-        self._begin(Cursor(seed, 0, 0) if cursor is None else from_json(cursor, self._identity))
+        self._begin(Cursor(seed, 0, 0, self._rows) if cursor is None else from_json(cursor, self._identity))
 
     def __iter__(self) -> Iterator[Batch]:
         """Goes on from where the loader is; `rewind` starts a new pass."""
@@ -99,7 +123,9 @@ class Loader:
         self._wait_ms += waited
         if lease is None:
             return None
-        self._cursor = self._cursor_at(lease.position)
+        epoch, position, rows, omitted, anchor = lease.after
+        self._cursor = Cursor(self._cursor.seed, epoch, position, None if rows < 0 else rows, omitted,
+                              self._cursor.counted_epoch, anchor)
         self._handed += lease.records
         return Batch(lease, self._views, to_json(self._cursor, self._identity))
 
@@ -115,34 +141,40 @@ class Loader:
     def rewind(self, epoch: int = 0) -> None:
         """Goes to the start of an epoch: for a new pass over a finite stage."""
         self._check_usable()
-        self._begin(Cursor(self._cursor.seed, epoch, 0))
+        self._begin(Cursor(self._cursor.seed, epoch, 0, self._rows, 0, epoch))
 
     def __len__(self) -> int:
-        """The batches of a whole pass over a finite stage, the same on every rank."""
-        if self._stage.infinite:
-            raise TypeError("an infinite stage has no number of batches")
-        return self._batches(self._rows)
+        """The batches of a whole pass over a finite stage, the same on every rank. At most that, where bad records are
+        left out."""
+        return self._batches(self._finite_rows())
 
     @property
     def remaining(self) -> int:
         """The batches of a finite stage that are still to come, the same on every rank."""
-        if self._stage.infinite:
-            raise TypeError("an infinite stage has no number of batches")
-        return self._batches(self._rows - self._cursor.position)
+        return self._batches(self._finite_rows() - self._cursor.position)
 
     @property
-    def rows(self) -> int:
-        """The rows of one epoch, all ranks together."""
-        return self._rows
+    def rows(self) -> int | None:
+        """The rows of one epoch, all ranks together; None while nobody knows: in infinite stages of other encodings
+        than Parquet, without a manifest. (Finite stages are counted when the loader is made.) A mix that never ends has
+        no epochs."""
+        return self._cursor.rows if self._rows is None else self._rows
 
     @property
     def dropped(self) -> int:
         """How many rows at the end of a finite pass no batch holds."""
-        return 0 if self._stage.infinite or self._partial else self._rows % self._stride
+        return 0 if self._stage.infinite or self._partial else self._finite_rows() % self._stride
 
     def stats(self) -> LoaderStats:
         self._check_usable()
-        return LoaderStats(self._wait_ms, self._core.ready, self._core.bytes_read, self._handed, self._cursor.epoch)
+        return LoaderStats(self._wait_ms, self._core.ready, self._core.bytes_read, self._handed,
+                           self._cursor.epoch, self._cursor.omitted)
+
+    def take_omissions(self) -> list[Omission]:
+        """The records that were left out since the last call, in the order in which they stand in the data. Batches
+        that are decoded ahead may have met more of them than `stats().skipped` counts."""
+        self._check_usable()
+        return [Omission(*omission) for omission in self._core.take_omissions()]
 
     def memory_bound(self) -> int:
         """Bytes the loader holds at most while the caller holds one batch; docs/loader.md gives the sum."""
@@ -160,29 +192,36 @@ class Loader:
 
     def _begin(self, cursor: Cursor) -> None:
         cursor = self._normal(cursor)
-        start = cursor.epoch * self._rows + cursor.position
-        if start > (1 << 62):
-            raise error("E-DATA-010", f"the cursor's epoch {cursor.epoch} is too large")
-        end = -1 if self._stage.infinite else (cursor.epoch + 1) * self._rows
+        rows = self._core.rows
+        if rows < 0 and cursor.rows is not None:
+            # Rows that were counted, and not found by reading, may turn out fewer: unless all were read already.
+            read = cursor.anchor is not None or cursor.epoch > 0 or (
+                cursor.position > 0 and cursor.position + max(self._stage.shuffle, 1) > cursor.rows)
+            rows = cursor.rows if read and (self._stage.infinite or cursor.position > 0) else -1
         self._cursor = cursor
-        self._core.start(order_key(cursor.seed, self._stage.name), start, end)
-
-    def _cursor_at(self, position: int) -> Cursor:
-        """The cursor of a position in the endless order; a finite stage never leaves its epoch."""
-        if self._stage.infinite:
-            return Cursor(self._cursor.seed, *divmod(position, self._rows))
-        return Cursor(self._cursor.seed, self._cursor.epoch, position - self._cursor.epoch * self._rows)
+        self._core.start(order_key(cursor.seed, self._stage.name), cursor.epoch, cursor.position, rows, cursor.omitted,
+                         cursor.counted_epoch, cursor.anchor)
 
     def _normal(self, cursor: Cursor) -> Cursor:
-        """An infinite stage's end of an epoch is the beginning of the next one."""
-        if self._stage.infinite and cursor.position == self._rows:
-            return Cursor(cursor.seed, cursor.epoch + 1, 0)
+        """An infinite stage's end of an epoch is the beginning of the next one, where nothing else has to be known."""
+        if self._stage.infinite and self._core.seekable and cursor.position == self._rows:
+            return Cursor(cursor.seed, cursor.epoch + 1, 0, cursor.rows)
         return cursor
+
+    def _finite_rows(self) -> int:
+        if self._stage.infinite or self._rows is None:
+            raise TypeError("an infinite stage has no number of batches")
+        return self._rows
 
     def _batches(self, rows: int) -> int:
         return -(-rows // self._stride) if self._partial else rows // self._stride
 
     def _check_rows(self, world: int) -> None:
+        if self._rows is None:
+            # The rest is found out on the way.
+            if any(sum(counts) == 0 for counts in self._core.file_rows):
+                raise error("E-DATA-008", f"the files of a source of the stage `{self._stage.name}` hold no rows")
+            return
         if self._rows == 0:
             raise error("E-DATA-008", f"the files of the stage `{self._stage.name}` hold no rows")
         if self._rows < self._stride and not (self._partial and not self._stage.infinite):

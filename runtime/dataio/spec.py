@@ -11,6 +11,9 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
+ON_BAD_DATA = ("error", "skip-record", "skip-file")
+
+
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
     """One column of a record: `shape` is the shape of one row, `()` for a scalar; `dtype` a name of `DTYPES`."""
@@ -23,10 +26,12 @@ class FieldSpec:
 
 @dataclass(frozen=True, slots=True)
 class FilesSource:
-    """Paths in reading order, as written; a relative one resolves against the loader's base folder."""
+    """Paths in reading order, as written; a relative one resolves against the loader's base folder. `weight` is the
+    source's share of a stage whose sources are mixed; all sources of a stage have one, or none has."""
 
     paths: tuple[str, ...]
     encoding: str
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +86,13 @@ class LoaderSpec:
 
 def _source_to_json(source: FilesSource | ManifestSource) -> dict[str, Json]:
     match source:
-        case FilesSource(paths, encoding):
-            return {"kind": "files", "paths": list(paths), "encoding": encoding}
+        case FilesSource(paths, encoding, weight):
+            return {"kind": "files", "paths": list(paths), "encoding": encoding, "weight": weight}
         case ManifestSource(uri, split, weight, encoding):
             return {"kind": "manifest", "uri": uri, "split": split, "weight": weight, "encoding": encoding}
 
 
 def _source_from_json(data: dict) -> FilesSource | ManifestSource:
     if data["kind"] == "files":
-        return FilesSource(tuple(data["paths"]), data["encoding"])
+        return FilesSource(tuple(data["paths"]), data["encoding"], data.get("weight"))
     return ManifestSource(data["uri"], data["split"], data["weight"], data["encoding"])

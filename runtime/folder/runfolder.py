@@ -79,6 +79,10 @@ class RunFolder:
         return self.path / "metrics.jsonl"
 
     @property
+    def skipped(self) -> Path:
+        return self.path / "skipped.jsonl"
+
+    @property
     def status(self) -> Path:
         return self.path / "status.json"
 

@@ -13,19 +13,21 @@ from sexpgpu.runtime.artifact.manifest import Evaluation
 from sexpgpu.runtime.session import Session
 from sexpgpu.runtime.settings import Settings
 from sexpgpu.runtime.signals import StopFlag
-from sexpgpu.runtime.train.feed import Batch, OpenLoader
+from sexpgpu.runtime.train.feed import Batch, Loader, OpenLoader
 from sexpgpu.runtime.train.reduce import Reduction
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """What every pass needs; `progress` hears (pass, batches done, batches in all or None)."""
+    """What every pass needs; `progress` hears (pass, batches done, batches in all or None), `left_out` may ask the
+    loader what it has left out."""
 
     session: Session
     open_loader: OpenLoader
     settings: Settings
     stop: StopFlag
     progress: Callable[[str, int, int | None], None]
+    left_out: Callable[[str, Loader], None] = lambda name, loader: None
 
     def run(self, index: int, step: int, hyper: Sequence[float]) -> dict[str, float] | None:
         """`eval/<pass>/<metric>` after `step` updates, or None where a signal came before the end.
@@ -45,6 +47,7 @@ class Evaluator:
                 if self.stop.requested:
                     return None
                 batch = loader.next()
+                self.left_out(evaluation.name, loader)
                 if batch is None:
                     break
                 calls = self._batch(index, evaluation, batch, step, calls, hyper, reduction)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
@@ -19,6 +20,7 @@ from sexpgpu.runtime.display.display import Display, duration, open_display
 from sexpgpu.runtime.flags import CommandLine
 from sexpgpu.runtime.folder import MetricLines, RunFolder, Status, default_name
 from sexpgpu.runtime.folder.lines import finite
+from sexpgpu.runtime.folder.skipped import SkippedLines
 from sexpgpu.runtime.session import Device, Session, choose
 from sexpgpu.runtime.settings import Settings, resolve
 from sexpgpu.runtime.signals import INTERRUPTED, StopFlag
@@ -26,10 +28,12 @@ from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed, OpenLoader
 from sexpgpu.runtime.train.loop import End, Trainer
 from sexpgpu.runtime.train.plan import Plan, plan_of
+from sexpgpu.runtime.train.preflight import preflight
 from sexpgpu.runtime.train.resume import Resume, find
 from sexpgpu.runtime.train.saver import Saver
 from sexpgpu.runtime.train.speed import Speed
 from sexpgpu.runtime.train.tally import Tally
+from sexpgpu.runtime.train.watch import LoaderWatch, omitted_in
 
 
 def execute(line: CommandLine, words: Sequence[str], open_loader: OpenLoader, begun: float) -> int:
@@ -41,6 +45,8 @@ def execute(line: CommandLine, words: Sequence[str], open_loader: OpenLoader, be
     artifact = read_artifact(line.artifact)
     manifest = artifact.manifest
     settings = resolve(manifest.run, line.flags)
+    if line.preflight:
+        return preflight(manifest, settings.data_root)
     uri = choose(manifest.target, settings.device)
     path = Path(settings.out) if settings.out is not None else default_name(manifest.name, begun)
     try:
@@ -100,8 +106,12 @@ class Run:
         command = _go_on(words, folder.path)
         status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)})
         cursor = resume.cursor if resume is not None else None
+        if settings.on_bad_data != "error":
+            open_loader = partial(open_loader, on_bad_data=settings.on_bad_data, bad_budget=settings.bad_budget)
+        cursors = cursor.loaders if cursor is not None else {}
+        watch = LoaderWatch(self._display.note, SkippedLines(folder.skipped, omitted_in(cursors)))
         feed = Feed(open_loader, manifest.loader, manifest.stages, seed=settings.seed, prefetch=settings.prefetch,
-                    data_root=settings.data_root, cursors=cursor.loaders if cursor is not None else {})
+                    data_root=settings.data_root, cursors=cursors, listener=watch)
         lines = None
         try:
             tally = cursor.tally if cursor is not None else Tally.start(
@@ -118,8 +128,8 @@ class Run:
             saver = Saver(folder.checkpoints, session, settings, feed, lines, status, self._seconds)
             trainer = Trainer(
                 session, settings, plan, tally, feed,
-                Evaluator(session, open_loader, settings, stop, self._display.evaluating), lines, status, saver,
-                self._display, stop, Speed(), {}, {}, self._note_first)
+                Evaluator(session, open_loader, settings, stop, self._display.evaluating, watch.left_out_of_pass),
+                lines, status, saver, self._display, stop, Speed(), {}, {}, self._note_first)
             end = self._run(trainer, cursor.unfinished if cursor is not None else None, resume is not None, status)
         except BaseException:
             status.update({"state": "failed"}, now=True)
@@ -182,6 +192,7 @@ class Run:
             words = [f"{step} steps in {duration(self._seconds())}"]
         words.append(f"{folder.path}{os.sep}")
         for name, what in (("metrics.jsonl", "a line a step"), ("summary.json", "the last values, and where time went"),
+                           ("skipped.jsonl", "records that were left out"),
                            ("status.json", "the state, for monitors"), ("manifest.json", "settings and model"),
                            ("checkpoints", "weights and the place to go on from")):
             if (folder.path / name).exists():

@@ -29,8 +29,14 @@ class Batch(Protocol):
 
 
 class Stats(Protocol):
+    """Of `dataio.LoaderStats`, what every loader has; the gauges below are looked for."""
+
     @property
     def ready(self) -> int: ...
+
+
+GAUGES = {"ready": "ready", "bytes": "bytes_read", "retries": "retries", "skipped": "skipped"}
+"""Names of metrics, `loader/…`, and the attributes of a loader's statistics that they show."""
 
 
 class Loader(Protocol):
@@ -49,16 +55,24 @@ class OpenLoader(Protocol):
                  cursor: dict[str, Json] | None, data_root: str | None) -> Loader: ...
 
 
+class Listens(Protocol):
+    """What a run wants to know of its loaders: that one was opened, and that it may have left something out."""
+
+    def opened(self, stage: str, loader: Loader) -> None: ...
+    def left_out(self, where: str, loader: Loader) -> None: ...
+
+
 class Feed:
     """The training loaders by stage. `cursors` are those of a checkpoint, for the stages it had read from."""
 
     def __init__(self, open_loader: OpenLoader, spec: LoaderSpec, stages: tuple[str, ...], *, seed: int, prefetch: int,
-                 data_root: str | None, cursors: Mapping[str, Json]) -> None:
+                 data_root: str | None, cursors: Mapping[str, Json], listener: Listens | None = None) -> None:
         self._open, self._spec, self._stages = open_loader, spec, stages
         self._seed, self._prefetch, self._data_root = seed, prefetch, data_root
         self._loaders: dict[int, Loader] = {}
         self._read: dict[str, dict[str, Json]] = {}
         self.cursors: dict[str, dict[str, Json]] = {n: c for n, c in cursors.items() if isinstance(c, dict)}
+        self._listener = listener
         self.waited = 0.0
         """Seconds spent waiting for batches, all together."""
 
@@ -69,6 +83,8 @@ class Feed:
             loader = self._open(self._spec, stage=name, seed=self._seed, prefetch=self._prefetch, partial=False,
                                 cursor=self.cursors.get(name), data_root=self._data_root)
             self._loaders[stage] = loader
+            if self._listener is not None:
+                self._listener.opened(name, loader)
         return loader
 
     def next(self, stage: int) -> Batch | None:
@@ -79,15 +95,18 @@ class Feed:
         self.waited += time.perf_counter() - begun
         if batch is not None:
             self._read[self._stages[stage]] = batch.cursor
+        if self._listener is not None:
+            self._listener.left_out(self._stages[stage], loader)
         return batch
 
     def commit(self) -> None:
         """The step that read these batches is done: a checkpoint goes on behind them."""
         self.cursors.update(self._read)
 
-    def ready(self, stage: int) -> int:
-        """Batches waiting in the ring."""
-        return self._loaders[stage].stats().ready if stage in self._loaders else 0
+    def gauges(self, stage: int) -> dict[str, Json]:
+        """What `loader/…` shows of a stage."""
+        stats = self._loaders[stage].stats() if stage in self._loaders else None
+        return {name: getattr(stats, attribute) for name, attribute in GAUGES.items() if hasattr(stats, attribute)}
 
     def close(self) -> None:
         for loader in self._loaders.values():

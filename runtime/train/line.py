@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sexpgpu.runtime.artifact.manifest import Manifest
@@ -29,9 +30,9 @@ class StepFacts:
         return self.values[0]
 
 
-def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, ready: int, device_bytes: int | None
-            ) -> dict[str, Json]:
-    """`tally` already holds the step; `ready` counts batches. The loss is that before the step's update, as the field
+def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, loader: Mapping[str, Json],
+            device_bytes: int | None) -> dict[str, Json]:
+    """`tally` already holds the step; `loader` are the stage's gauges. The loss is that before the update, as the field
     has it."""
     line: dict[str, Json] = {"step": tally.step, "time": round(time.time(), 3)}
     for metric, value in zip(manifest.metrics.train, facts.values, strict=True):
@@ -50,7 +51,7 @@ def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, ready: int, devi
     if manifest.curriculum is not None:
         line["stage"] = manifest.stages[tally.stage]
     line["loader/wait-ms"] = round(facts.waited * 1e3, 3)
-    line["loader/ready"] = ready
+    line.update({f"loader/{name}": value for name, value in loader.items()})
     line["time/step-ms"] = round(facts.seconds * 1e3, 3)
     if device_bytes:
         line["memory/device-bytes"] = device_bytes

@@ -155,7 +155,7 @@ class Trainer:
         bad = None if facts.skipped else _not_finite(facts, step)
         stops = bad is not None and self.settings.on_nonfinite == "stop"
         logged = step % self.settings.log_every == 0 or last or bool(due) or stops
-        line = line_of(facts, tally, self.session.manifest, self.feed.ready(tally.stage),
+        line = line_of(facts, tally, self.session.manifest, self.feed.gauges(tally.stage),
                        self.session.device.bytes_in_use()) if logged else None
         if bad is not None and stops:
             assert line is not None

@@ -16,15 +16,13 @@ from sexpgpu.compiler.frontend.ops.support.dtype import dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import POISON, Dim, Origin, origin_of
 from sexpgpu.diagnostics import Edit, Fix, Label, did_you_mean, one_of
+from sexpgpu.runtime.dataio.encodings import ENCODINGS, encoding_of
 from sexpgpu.runtime.dataio.spec import FilesSource, ManifestSource
 from sexpgpu.runtime.dtypes import DTYPES
 
 DATA = "data"
 NO_GRAD = "none: it describes data"
 UNKNOWN = "E-CONTRACT-003"
-
-#: What is read, by the end of a file's name.
-ENCODINGS = ("parquet", "jsonl.gz", "msgpack.zstf", "jsonl", "jsonl.zst", "msgpack", "msgpack.zst")
 
 
 def integer_at_least(call: BuiltinCall, parameter: str, value: object, least: int, what: str) -> int | None:
@@ -65,12 +63,6 @@ def _encoding(call: BuiltinCall, value: object) -> str | None:
                 label="unknown encoding", fix=Fix(f"the encodings are {one_of(word, ENCODINGS)}",
                                                   (Edit(call.where("encoding"), f'"{near}"'),) if near else ()))
     return None
-
-
-def encoding_of(name: str) -> str | None:
-    """The encoding that a file's name says."""
-    lower = name.lower()
-    return next((e for e in sorted(ENCODINGS, key=len, reverse=True) if lower.endswith("." + e)), None)
 
 
 @op("files", "paths &key encoding", group=DATA, grad=NO_GRAD, by_name=False, poison="any", keyword_code=UNKNOWN,

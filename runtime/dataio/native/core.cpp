@@ -12,26 +12,46 @@ constexpr int64_t kRunBytes = int64_t{8} << 20;    // tiny row groups are decode
 constexpr int64_t kPieces = 128;                   // of tiny files, which make tiny pieces
 constexpr int64_t kDecoderBytes = int64_t{16} << 20;  // the bytes of a file that one decoder holds
 constexpr int64_t kWindowBytes = int64_t{1} << 20;    // or this much for each field, where that is more
+constexpr int64_t kRecordDecoderBytes = int64_t{80} << 20;  // of zstd frames: units ahead, and the text of a job
+constexpr int64_t kSlotBytes = 8;                     // the number of a row in the shuffle buffer
 constexpr int64_t kSpareSlabs = 2;                    // one being filled, one in the hands of the caller
 
 }  // namespace
 
-Core::Core(const std::vector<FileName>& files, const std::vector<Field>& fields, const CoreOptions& options,
-           const std::function<void()>& poll)
+Core::Core(const std::vector<std::vector<FileName>>& sources, const std::vector<Field>& fields,
+           const CoreOptions& options, const std::function<void()>& poll)
     : counter_(std::make_shared<std::atomic<int64_t>>(0)),
-      layout_(open_layout(files, fields, options.threads, counter_, poll)),
       slabs_(std::make_shared<SlabPool>(SlabShape(fields, options.batch), options.prefetch + kSpareSlabs)),
       settings_{.share = {options.batch, options.world, options.rank},
                 .shuffle = options.shuffle,
                 .partial = options.partial,
+                .endless = options.endless,
                 .threads = options.threads,
                 .prefetch = options.prefetch,
+                .on_bad_data = options.on_bad_data,
+                .bad_budget = options.bad_budget,
+                .weights = options.weights,
                 .limits = {.piece_bytes = kPieceBytes,
                            .run_bytes = kRunBytes,
-                           .lookahead_rows = std::max<int64_t>(options.lookahead_bytes / layout_->row_bytes(), 1),
+                           .lookahead_rows = std::max<int64_t>(options.lookahead_bytes / row_bytes(fields), 1),
                            .pieces = kPieces,
                            .open_runs = options.threads + 1}},
-      pid_(::getpid()) {}
+      pid_(::getpid()) {
+  for (const auto& files : sources)
+    layouts_.push_back(open_layout(files, fields, options.threads, !options.endless, counter_, poll));
+}
+
+int64_t Core::rows() const {
+  if (settings_.on_bad_data != OnBadData::error || (settings_.endless && !settings_.weights.empty())) return -1;
+  int64_t rows = 0;
+  for (const auto& layout : layouts_) {
+    if (!layout->counted()) return -1;
+    rows += layout->rows();
+  }
+  return rows;
+}
+
+bool Core::seekable() const { return settings_.weights.empty() && rows() >= 0; }
 
 void Core::stop() {
   // A forked child has the memory of the threads but not the threads: to join them would wait for ever.
@@ -39,22 +59,32 @@ void Core::stop() {
   engine_.reset();
 }
 
-void Core::start(uint64_t key, int64_t position, int64_t end) {
+void Core::start(const Begin& begin) {
   stop();
-  engine_ = std::make_unique<Engine>(layout_, slabs_, settings_, key, position, end < 0 ? Settings::kEndless : end);
+  engine_ = std::make_unique<Engine>(layouts_, slabs_, settings_, begin);
 }
 
 int64_t Core::memory_bound() const {
-  const int64_t row = layout_->row_bytes();
+  const auto& fields = layouts_[0]->fields();
+  const int64_t row = layouts_[0]->row_bytes();
   const int64_t piece = std::max(kPieceBytes, row);
   const int64_t slabs = (settings_.prefetch + kSpareSlabs) * slabs_->shape().bytes;
-  const int64_t buffer = settings_.shuffle > 1 ? std::min(settings_.shuffle, layout_->rows()) * row : 0;
-  // Rows decoded ahead, one piece more for each thread that may be decoding past the limit, and the piece in use.
-  const int64_t decoded = settings_.limits.lookahead_rows * row + (settings_.threads + 1) * piece;
-  // Each decoder: its bytes of the file, and a piece as stored beside the piece as declared.
-  const int64_t windows = static_cast<int64_t>(layout_->fields().size()) * kWindowBytes;
-  const int64_t decoders = settings_.limits.open_runs * (std::max(kDecoderBytes, windows) + 2 * piece);
-  return slabs + buffer + decoded + decoders + layout_->held_bytes();
+  const int64_t epoch = rows();
+  const int64_t slots = settings_.shuffle > 1 ? (epoch < 0 ? settings_.shuffle : std::min(settings_.shuffle, epoch)) : 0;
+  // Rows decoded ahead, one piece more for each thread that may be decoding past the limit, and the pieces in use.
+  const int64_t sources = static_cast<int64_t>(layouts_.size());
+  const int64_t decoded = settings_.limits.lookahead_rows * row + (settings_.threads + sources) * piece;
+  // Each decoder: its bytes of the file, and a piece as stored beside the piece as declared. Every source has one.
+  const int64_t windows = static_cast<int64_t>(fields.size()) * kWindowBytes;
+  const int64_t open = std::max<int64_t>(settings_.limits.open_runs, sources);
+  const bool records = std::any_of(layouts_.begin(), layouts_.end(), [](const auto& layout) {
+    return std::any_of(layout->files().begin(), layout->files().end(),
+                       [](const FileEntry& file) { return file.name.encoding != "parquet"; });
+  });
+  const int64_t decoder = std::max({kDecoderBytes, windows, records ? kRecordDecoderBytes : 0});
+  int64_t held = 0;
+  for (const auto& layout : layouts_) held += layout->held_bytes();
+  return slabs + slots * (row + kSlotBytes) + decoded + open * (decoder + 2 * piece) + held;
 }
 
 }  // namespace sexpgpu::dataio

@@ -22,21 +22,30 @@ struct CoreOptions {
   int threads;
   int prefetch;
   int64_t lookahead_bytes;
+  std::vector<double> weights;  // of the sources; empty: the files of all sources follow each other
+  bool endless;
+  OnBadData on_bad_data;
+  int64_t bad_budget;
 };
 
 class Core {
  public:
-  // `poll` may throw, which ends the opening of files.
-  Core(const std::vector<FileName>& files, const std::vector<Field>& fields, const CoreOptions& options,
+  // The files of each source. `poll` may throw, which ends the opening of files.
+  Core(const std::vector<std::vector<FileName>>& sources, const std::vector<Field>& fields, const CoreOptions& options,
        const std::function<void()>& poll);
   ~Core() { stop(); }
 
-  const Layout& layout() const { return *layout_; }
+  const std::vector<std::shared_ptr<Layout>>& layouts() const { return layouts_; }
+
+  // The rows of an epoch where they are known before it is read, else -1. Of a mix that never ends there are none.
+  int64_t rows() const;
+
+  // Whether a position alone tells which rows follow.
+  bool seekable() const;
   const SlabShape& shape() const { return slabs_->shape(); }
 
-  // Ends the run under way, if any, and begins one at `position` of the order that `key` names, up to `end` (-1:
-  // endless).
-  void start(uint64_t key, int64_t position, int64_t end);
+  // Ends the run under way, if any, and begins one.
+  void start(const Begin& begin);
   void stop();
   bool running() const { return engine_ != nullptr; }
 
@@ -46,6 +55,7 @@ class Core {
   }
 
   int64_t ready() const { return engine_ ? engine_->ready() : 0; }
+  std::vector<Omission> take_omissions() { return engine_ ? engine_->take_omissions() : std::vector<Omission>{}; }
   int64_t bytes_read() const { return counter_->load(std::memory_order_relaxed); }
 
   // What the loader holds at most, in bytes, with one batch in the hands of the caller. docs/loader.md has the sum.
@@ -53,7 +63,7 @@ class Core {
 
  private:
   ByteCounter counter_;
-  std::shared_ptr<Layout> layout_;
+  std::vector<std::shared_ptr<Layout>> layouts_;
   std::shared_ptr<SlabPool> slabs_;
   Settings settings_;
   pid_t pid_;

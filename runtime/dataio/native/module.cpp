@@ -1,6 +1,7 @@
 // The Python module: the core with its waits made friendly to the interpreter.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -21,7 +22,29 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{50};  // how long a signal such as Ctrl-C may go unseen
 
 using FieldTuple = std::tuple<std::string, std::string, std::string, std::vector<int64_t>>;
-using FileTuple = std::tuple<std::string, std::string, std::string>;
+// Name, path, encoding, bytes (-1: not known), and blocks of rows, bytes and offset, if they are known.
+using BlockTuple = std::tuple<int64_t, int64_t, int64_t>;
+using FileTuple = std::tuple<std::string, std::string, std::string, int64_t, std::vector<BlockTuple>>;
+// Alive, taken, base, omitted, epoch rows, epoch's first row, then of the place: row, epoch, file, offset, record, line.
+using SourceNumbers = std::vector<int64_t>;
+constexpr size_t kSourceNumbers = 12;
+
+FileName file_of(const FileTuple& tuple) {
+  FileName file{std::get<0>(tuple), std::get<1>(tuple), std::get<2>(tuple), std::get<3>(tuple), {}};
+  for (const auto& [rows, bytes, offset] : std::get<4>(tuple)) file.blocks.push_back({rows, bytes, offset});
+  return file;
+}
+
+SourceNumbers numbers_of(const Anchor::Source& source) {
+  const Place& place = source.place;
+  return {source.alive, source.taken, source.base,  source.omitted,     source.epoch_rows,   source.epoch_first,
+          place.row,    place.epoch,  place.file,   place.start.offset, place.start.record,  place.start.line};
+}
+
+Anchor::Source source_of(const SourceNumbers& n) {
+  if (n.size() != kSourceNumbers) throw nb::value_error("a source of an anchor has 12 numbers");
+  return {n[0] != 0, n[1], n[2], n[3], n[4], n[5], {n[6], n[7], static_cast<int>(n[8]), {n[9], n[10], n[11]}}};
+}
 
 Field field_of(const FieldTuple& tuple) {
   const auto& [name, column, dtype_name, shape] = tuple;
@@ -40,16 +63,54 @@ void poll_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-std::unique_ptr<Core> make_core(const std::vector<FileTuple>& files, const std::vector<FieldTuple>& fields,
-                                int64_t batch, int64_t world, int64_t rank, int64_t shuffle, bool partial, int threads,
-                                int prefetch, int64_t lookahead) {
+std::unique_ptr<Core> make_core(const std::vector<std::vector<FileTuple>>& sources,
+                                const std::vector<FieldTuple>& fields, int64_t batch, int64_t world, int64_t rank,
+                                int64_t shuffle, bool partial, int threads, int prefetch, int64_t lookahead,
+                                const std::vector<double>& weights, bool endless, int on_bad_data, int64_t bad_budget) {
   std::vector<Field> made;
   for (const auto& field : fields) made.push_back(field_of(field));
-  std::vector<FileName> names;
-  for (const auto& [name, path, encoding] : files) names.push_back({name, path, encoding});
-  const CoreOptions options{batch, world, rank, shuffle, partial, threads, prefetch, lookahead};
+  std::vector<std::vector<FileName>> names;
+  for (const auto& files : sources) {
+    names.emplace_back();
+    for (const auto& file : files) names.back().push_back(file_of(file));
+  }
+  const CoreOptions options{batch,   world,   rank,    shuffle, partial, threads, prefetch, lookahead,
+                            weights, endless, static_cast<OnBadData>(on_bad_data), bad_budget};
   const nb::gil_scoped_release released;
   return std::make_unique<Core>(names, made, options, poll_signals);
+}
+
+void start(Core& core, uint64_t key, int64_t epoch, int64_t position, int64_t rows, int64_t omitted,
+           int64_t counted_epoch, const std::optional<std::tuple<int64_t, int64_t, std::vector<SourceNumbers>>>& anchor) {
+  Begin begin{key, epoch, position, rows, omitted, counted_epoch, std::nullopt};
+  if (anchor) {
+    Anchor made{std::get<0>(*anchor), std::get<1>(*anchor), {}};
+    for (const auto& numbers : std::get<2>(*anchor)) made.sources.push_back(source_of(numbers));
+    if (made.sources.size() != core.layouts().size()) throw nb::value_error("an anchor has each source once");
+    begin.anchor = std::move(made);
+  }
+  const nb::gil_scoped_release released;
+  core.start(begin);
+}
+
+// Epoch, position, rows of an epoch (-1: not known), omissions so far, and the anchor where there is one.
+nb::tuple after_of(const Lease& lease) {
+  const After& after = lease.after();
+  nb::object anchor = nb::none();
+  if (after.anchor) {
+    std::vector<SourceNumbers> sources;
+    for (const auto& source : after.anchor->sources) sources.push_back(numbers_of(source));
+    anchor = nb::make_tuple(after.anchor->row, after.anchor->since, nb::cast(sources));
+  }
+  return nb::make_tuple(after.epoch, after.position, after.rows, after.omitted, anchor);
+}
+
+// File, record, whether the rest of the file was left out too, and the fault's code and message.
+nb::list take_omissions(Core& core) {
+  nb::list out;
+  for (const Omission& o : core.take_omissions())
+    out.append(nb::make_tuple(o.file, o.record, o.rest, o.reason.code, o.reason.message));
+  return out;
 }
 
 // The next lease or None at the end, and the milliseconds spent here.
@@ -110,15 +171,19 @@ NB_MODULE(_native, m) {
   nb::class_<Lease>(m, "Lease")
       .def_prop_ro("bytes", &slab_bytes)
       .def_prop_ro("records", &Lease::records)
-      .def_prop_ro("position", &Lease::position)
+      .def_prop_ro("after", &after_of)
       .def("release", &Lease::release);
 
   nb::class_<Core>(m, "Core")
-      .def_prop_ro("rows", [](const Core& core) { return core.layout().rows(); })
+      .def_prop_ro("rows", &Core::rows)
+      .def_prop_ro("seekable", &Core::seekable)
       .def_prop_ro("file_rows",
                    [](const Core& core) {
-                     std::vector<int64_t> rows;
-                     for (const auto& file : core.layout().files()) rows.push_back(file.rows());
+                     std::vector<std::vector<int64_t>> rows;
+                     for (const auto& layout : core.layouts()) {
+                       rows.emplace_back();
+                       for (const auto& file : layout->files()) rows.back().push_back(file.counted ? file.rows() : -1);
+                     }
                      return rows;
                    })
       .def_prop_ro("offsets", [](const Core& core) { return core.shape().offset; })
@@ -126,10 +191,13 @@ NB_MODULE(_native, m) {
       .def_prop_ro("bytes_read", &Core::bytes_read)
       .def_prop_ro("running", &Core::running)
       .def("memory_bound", &Core::memory_bound)
-      .def("start", &Core::start, "key"_a, "position"_a, "end"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("start", &start, "key"_a, "epoch"_a, "position"_a, "rows"_a, "omitted"_a, "counted_epoch"_a,
+           "anchor"_a.none())
+      .def("take_omissions", &take_omissions)
       .def("stop", &Core::stop, nb::call_guard<nb::gil_scoped_release>())
       .def("next", &next);
 
-  m.def("open_core", &make_core, "files"_a, "fields"_a, "batch"_a, "world"_a, "rank"_a, "shuffle"_a, "partial"_a,
-        "threads"_a, "prefetch"_a, "lookahead"_a);
+  m.def("open_core", &make_core, "sources"_a, "fields"_a, "batch"_a, "world"_a, "rank"_a, "shuffle"_a, "partial"_a,
+        "threads"_a, "prefetch"_a, "lookahead"_a, "weights"_a, "endless"_a, "on_bad_data"_a, "bad_budget"_a);
+  m.def("encodings", &encodings, "The names of the encodings that are read.");
 }

@@ -158,7 +158,7 @@ def test_cursors_of_other_data_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", [
-    None, [], {}, {"version": 2}, {"version": "1"}, {"position": -1}, {"position": ROWS + 1}, {"epoch": -1},
+    None, [], {}, {"version": 3}, {"version": "1"}, {"position": -1}, {"position": ROWS + 1}, {"epoch": -1},
     {"epoch": 1 << 61}, {"position": 1.5}, {"seed": None}, {"seed": True},
 ])
 def test_broken_cursors_are_refused(tmp_path: Path, bad: object) -> None:

@@ -14,24 +14,35 @@ namespace {
 
 class ParquetReader final : public Reader {
  public:
-  ParquetReader(std::shared_ptr<ByteSource> source, const std::vector<Field>& fields)
+  ParquetReader(std::shared_ptr<ByteSource> source, const std::vector<Field>& fields,
+                const std::vector<Block>& given)
       : file_(std::make_shared<ParquetFile>()) {
     file_->source = std::move(source);
     file_->fields = fields;
     read_footer();
     for (const Block& block : blocks_) rows_ += block.rows;
-    if (rows_ == 0) return;  // nothing will be read: such a file may have any columns
+    if (rows_ == 0) {  // nothing will be read: such a file may have any columns
+      if (!given.empty()) compare(given);
+      return;
+    }
     plan();
     measure();
+    if (!given.empty()) compare(given);
   }
 
+  bool counted() const override { return true; }
   const std::vector<Block>& blocks() const override { return blocks_; }
+  void count(const std::atomic<bool>&) override {}
 
   // A footer of many row groups, parsed into objects: measured as six to seven times its size in the file.
   int64_t held_bytes() const override { return 8 * static_cast<int64_t>(file_->metadata->size()); }
 
-  std::unique_ptr<BlockStream> stream(const std::vector<int>& blocks, int64_t piece_bytes) const override {
-    return open_stream(file_, blocks, piece_bytes);
+  std::unique_ptr<BlockStream> stream(const Section& section, int64_t piece_bytes) const override {
+    if (!whole_) return open_stream(file_, section.blocks, piece_bytes);
+    std::vector<int> row_groups;
+    for (int i = 0; i < file_->metadata->num_row_groups(); ++i)
+      if (file_->metadata->RowGroup(i)->num_rows() > 0) row_groups.push_back(i);
+    return open_stream(file_, row_groups, piece_bytes);
   }
 
  private:
@@ -66,7 +77,7 @@ class ParquetReader final : public Reader {
       if (!status.ok()) throw std::runtime_error(status.message());
       file_->plans = plan_columns(manifest, file_->fields, file_->source->name());
     } catch (...) {
-      rethrow_as_fault(file, file_->source->name(), "reading its schema");
+      rethrow_as_fault(&file, file_->source->name(), "reading its schema");
     }
     std::set<int> leaves;
     for (const auto& plan : file_->plans) leaves.insert(plan.leaves.begin(), plan.leaves.end());
@@ -97,6 +108,20 @@ class ParquetReader final : public Reader {
     }
   }
 
+  // Another party has counted the rows: row groups that were read before, or all of the file in one block.
+  void compare(const std::vector<Block>& given) {
+    int64_t rows = 0;
+    for (const Block& block : given) rows += block.rows;
+    if (given.size() == blocks_.size()) return;  // the caller compares them
+    if (rows != rows_)
+      fail({.code = "E-DATA-032",
+            .message = quoted(file_->source->name()) + " holds " + std::to_string(rows_) + " rows, and " +
+                       std::to_string(rows) + " were counted in it",
+            .advice = "count the files again, or restore the file"});
+    whole_ = given.size() == 1 && blocks_.size() != 1;
+    if (given.size() == 1) blocks_ = given;
+  }
+
   [[noreturn]] void bad_footer(const std::string& reason) {
     fail({.code = "E-STORE-004",
           .message = quoted(file_->source->name()) + " has a damaged footer",
@@ -107,12 +132,14 @@ class ParquetReader final : public Reader {
   std::shared_ptr<ParquetFile> file_;
   std::vector<Block> blocks_;
   int64_t rows_ = 0;
+  bool whole_ = false;  // one block stands for all row groups
 };
 
 }  // namespace
 
-std::shared_ptr<Reader> open_parquet(std::shared_ptr<ByteSource> source, const std::vector<Field>& fields) {
-  return std::make_shared<ParquetReader>(std::move(source), fields);
+std::shared_ptr<Reader> open_parquet(std::shared_ptr<ByteSource> source, const std::vector<Field>& fields,
+                                     const std::vector<Block>& given) {
+  return std::make_shared<ParquetReader>(std::move(source), fields, given);
 }
 
 }  // namespace sexpgpu::dataio

@@ -16,7 +16,7 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-void rethrow_as_fault(const ArrowFile& file, const std::string& name, const std::string& doing) {
+void rethrow_as_fault(const ArrowFile* file, const std::string& name, const std::string& doing) {
   std::string reason;
   try {
     throw;
@@ -27,7 +27,7 @@ void rethrow_as_fault(const ArrowFile& file, const std::string& name, const std:
   } catch (const std::exception& error) {
     reason = one_line(error.what());
   }
-  if (file.fault()) fail(*file.fault());
+  if (file && file->fault()) fail(*file->fault());
   if (reason.find("CRC checksum") != std::string::npos)
     fail({.code = "E-STORE-006",
           .message = quoted(name) + " has a page whose checksum does not match, found " + doing,

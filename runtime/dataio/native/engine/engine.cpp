@@ -1,33 +1,131 @@
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <system_error>
 
 namespace sexpgpu::dataio {
+namespace {
 
-Engine::Engine(std::shared_ptr<const Layout> layout, std::shared_ptr<SlabPool> slabs, const Settings& settings,
-               uint64_t key, int64_t position, int64_t end)
-    : layout_(std::move(layout)), slabs_(std::move(slabs)), settings_(settings), end_(end), position_(position) {
-  const Share& share = settings_.share;
+bool all_counted(const std::vector<std::shared_ptr<Layout>>& layouts) {
+  return std::all_of(layouts.begin(), layouts.end(), [](const auto& layout) { return layout->counted(); });
+}
+
+// The block that holds a row of a counted layout's endless stream.
+Place place_at(const Layout& layout, int64_t row, int64_t epoch, int64_t epoch_first) {
+  const int64_t in_epoch = row - epoch_first;
+  const int file = layout.file_of(in_epoch);
+  const auto& starts = layout.files()[file].block_start;
+  const int64_t in_file = in_epoch - layout.file_start(file);
+  const int64_t record = *std::prev(std::upper_bound(starts.begin(), starts.end(), in_file));
+  return {epoch_first + layout.file_start(file) + record, epoch, file, {-1, record, -1}};
+}
+
+bool has_places(const std::optional<Anchor>& anchor) {
+  return anchor && std::any_of(anchor->sources.begin(), anchor->sources.end(),
+                               [](const auto& source) { return source.place.file >= 0; });
+}
+
+}  // namespace
+
+Engine::Engine(const std::vector<std::shared_ptr<Layout>>& layouts, std::shared_ptr<SlabPool> slabs,
+               const Settings& settings, const Begin& begin)
+    : slabs_(std::move(slabs)),
+      settings_(settings),
+      epoch_(begin.epoch),
+      sequence_(!all_counted(layouts) || settings.on_bad_data != OnBadData::error || has_places(begin.anchor)),
+      // A pass that may turn out shorter than counted, or mixes its sources, has a stream of its own.
+      base_(begin.rows < 0 || (!settings.endless && (sequence_ || !settings.weights.empty()))
+                ? 0
+                : begin.epoch * begin.rows),
+      position_(base_ + begin.position),
+      end_(settings.endless || begin.rows < 0 ? kEndless : base_ + begin.rows) {
   const int64_t left = end_ - position_;
-  if (left <= 0 || (left < share.stride() && !settings_.partial)) {
+  if (left <= 0 || (left < settings_.share.stride() && !settings_.partial)) {
     ended_ = true;
     return;
   }
+  make_stream(layouts, begin);
+  start_threads();
+}
+
+void Engine::make_stream(const std::vector<std::shared_ptr<Layout>>& layouts, const Begin& begin) {
+  const Share& share = settings_.share;
+  Anchor anchor;
+  if (begin.anchor) {
+    anchor = *begin.anchor;
+  } else {
+    anchor.row = anchor.since = base_;
+    for (size_t s = 0; s < layouts.size(); ++s) {
+      Anchor::Source& source = anchor.sources.emplace_back();
+      source.epoch_first = source.place.row = settings_.weights.empty() ? base_ : 0;
+      source.place.epoch = epoch_;
+      if (settings_.weights.empty()) source.epoch_rows = begin.rows;
+    }
+  }
+  if (sequence_) find_places(layouts, begin, anchor);
+  const bool tracked = sequence_ || !settings_.weights.empty();
   std::optional<Demand> demand;
   if (settings_.shuffle > 1) {
-    ShuffleOrder order(key, layout_->rows(), settings_.shuffle, position_, end_ == Settings::kEndless);
+    ShuffleOrder order(begin.key, begin.rows, settings_.shuffle, epoch_, begin.position, base_, settings_.endless);
     std::vector<int64_t> residents;
     for (const auto& resident : order.residents()) residents.push_back(resident.row);
     // Every rank holds the whole buffer: which of its rows come out here is known only when they are drawn.
-    demand.emplace(std::move(residents), order.next_row(), end_, 1, 0, 1);
-    filler_ = shuffled_filler(slabs_->shape(), share, std::move(order), end_);
+    if (!tracked) demand.emplace(std::move(residents), order.next_row(), end_, 1, 0, 1);
+    filler_ = shuffled_filler(slabs_->shape(), share, std::move(order), end_, anchor, tracked);
   } else {
-    demand.emplace(std::vector<int64_t>{}, position_, end_, share.stride(), share.offset(), share.batch);
+    if (!tracked) demand.emplace(std::vector<int64_t>{}, position_, end_, share.stride(), share.offset(), share.batch);
     filler_ = plain_filler(slabs_->shape(), share);
   }
-  feed_ = std::make_unique<Feed>(layout_, std::move(*demand), settings_.limits);
+  const std::vector<std::shared_ptr<const Layout>> views(layouts.begin(), layouts.end());
+  Stream::Options options{settings_.weights, settings_.endless, base_, begin.rows, settings_.limits,
+                          [this] { wake_another(); }};
+  if (sequence_) {
+    int64_t before = 0;
+    for (const auto& source : anchor.sources) before += source.omitted;
+    ledger_ = std::make_shared<Ledger>(settings_.on_bad_data, settings_.bad_budget, begin.counted_epoch, before,
+                                       begin.omitted);
+    stream_ = std::make_unique<Stream>(views, anchor, ledger_, std::move(options), mutex_);
+  } else {
+    stream_ = std::make_unique<Stream>(views, std::move(demand), anchor, std::move(options), mutex_);
+  }
+}
+
+// A run that knew where each row lies was the same as a sequence so far, since nothing was left out; what it did not
+// note are places.
+void Engine::find_places(const std::vector<std::shared_ptr<Layout>>& layouts, const Begin& begin, Anchor& anchor) {
+  if (!begin.anchor && begin.position == 0) return;
+  for (size_t s = 0; s < layouts.size(); ++s) {
+    Anchor::Source& source = anchor.sources[s];
+    const Layout& layout = *layouts[s];
+    if ((begin.anchor && source.place.file >= 0) || !layout.counted() || layout.rows() == 0) continue;
+    if (!settings_.weights.empty()) {
+      const int64_t epoch = settings_.endless ? source.taken / layout.rows() : epoch_;
+      if (!settings_.endless && source.taken >= layout.rows()) {
+        // Behind its last row.
+        source.place = {source.taken, epoch, static_cast<int>(layout.files().size()), {0, 0, 0}};
+        continue;
+      }
+      source.epoch_first = settings_.endless ? epoch * layout.rows() : 0;
+      source.place = place_at(layout, source.taken, epoch, source.epoch_first);
+      if (settings_.endless && epoch > 0) source.epoch_rows = layout.rows();
+      continue;
+    }
+    int64_t oldest = position_;
+    if (settings_.shuffle > 1) {
+      const ShuffleOrder order(begin.key, begin.rows, settings_.shuffle, epoch_, begin.position, base_,
+                               settings_.endless);
+      oldest = order.residents().empty() ? order.next_row() : order.residents().front().row;
+    }
+    const int64_t epoch = epoch_ + (oldest - base_) / layout.rows();
+    source.epoch_first = base_ + (oldest - base_) / layout.rows() * layout.rows();
+    source.place = place_at(layout, oldest, epoch, source.epoch_first);
+    anchor.row = source.place.row;
+  }
+}
+
+void Engine::start_threads() {
   for (int i = 0; i < settings_.threads; ++i) {
     try {
       threads_.emplace_back([this] { work(); });
@@ -58,13 +156,13 @@ void Engine::work() {
       assemble();
       lock.lock();
       assembling_ = false;
-    } else if (Feed::Run* run = feed_->pick()) {
+      continue;
+    }
+    Feed* feed = nullptr;
+    if (const Feed::Task task = fault_ || ended_ ? Feed::Task{} : stream_->pick(feed)) {
       wake_another();
-      lock.unlock();
-      feed_->decode(*run);
-      lock.lock();
-      feed_->finish(*run);
-    } else {
+      feed->work(task, lock);
+    } else if (!may_assemble()) {  // planning may have passed over files without rows
       ++idle_;
       work_.wait(lock);
       --idle_;
@@ -74,26 +172,30 @@ void Engine::work() {
 
 bool Engine::may_assemble() {
   return !assembling_ && !ended_ && !fault_ && ready_.size() < static_cast<size_t>(settings_.prefetch) &&
-         (awaited_ < 0 || feed_->can_take(awaited_));
+         stream_->ready();
 }
 
 // Called by a thread that has just found work: the next one is woken only for work that is left.
 void Engine::wake_another() {
-  if (idle_ > 0 && (may_assemble() || feed_->has_work())) work_.notify_one();
+  if (idle_ > 0 && (may_assemble() || stream_->has_work())) work_.notify_one();
 }
 
 void Engine::assemble() {
   std::optional<Fault> fault;
   try {
-    const RowSource source = [this](int64_t wanted) { return row(wanted); };
     while (draft_ || begin_draft()) {
-      const int64_t awaited = filler_->fill(*draft_, source);
-      if (awaited >= 0) {
-        const std::lock_guard lock(mutex_);
-        awaited_ = awaited;
-        return;
+      const Filler::Status status = filler_->fill(*draft_, *stream_);
+      if (status == Filler::Status::wait) return;
+      if (!checked_ && settings_.endless && stream_->epoch_rows() >= 0) {
+        checked_ = true;
+        if (stream_->epoch_rows() < settings_.share.stride())
+          fail({.code = "E-DATA-007",
+                .message = "a batch has " + std::to_string(settings_.share.stride()) +
+                           " rows on all ranks together, and the stage has " + std::to_string(stream_->epoch_rows()),
+                .advice = "lower `:batch-size`, or add data"});
       }
-      publish();
+      if (status == Filler::Status::end && !cut_short()) return;
+      if (status == Filler::Status::full) publish();
     }
     return;
   } catch (const FaultError& error) {
@@ -110,7 +212,6 @@ void Engine::assemble() {
 bool Engine::begin_draft() {
   {
     const std::lock_guard lock(mutex_);
-    awaited_ = -1;
     if (stop_ || ready_.size() >= static_cast<size_t>(settings_.prefetch)) return false;
     const int64_t left = end_ - position_;
     if (left <= 0 || (left < settings_.share.stride() && !settings_.partial)) {
@@ -129,6 +230,21 @@ bool Engine::begin_draft() {
   return true;
 }
 
+// The stream has turned out to end inside the draft, or before it. Whether there is something left to fill.
+bool Engine::cut_short() {
+  end_ = base_ + stream_->epoch_rows();
+  const Share& share = settings_.share;
+  draft_->rows = std::min(share.stride(), end_ - draft_->first);
+  draft_->records = std::clamp<int64_t>(draft_->rows - share.offset(), 0, share.batch);
+  if (draft_->rows > 0 && (settings_.partial || draft_->rows == share.stride())) return true;
+  slabs_->give_back(std::move(draft_->slab));
+  draft_.reset();
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  ready_changed_.notify_all();
+  return false;
+}
+
 void Engine::publish() {
   const SlabShape& shape = slabs_->shape();
   // The rows a short batch lacks are zero: a slab that was used before holds old ones.
@@ -137,20 +253,25 @@ void Engine::publish() {
       std::memset(draft_->slab->data() + shape.offset[f] + draft_->records * shape.row_bytes[f], 0,
                   (shape.rows - draft_->records) * shape.row_bytes[f]);
   position_ += draft_->rows;
-  auto lease = std::make_unique<Lease>(slabs_, std::move(draft_->slab), draft_->records, position_);
+  auto lease = std::make_unique<Lease>(slabs_, std::move(draft_->slab), draft_->records, after());
   draft_.reset();
   const std::lock_guard lock(mutex_);
   ready_.push_back(std::move(lease));
   ready_changed_.notify_one();
 }
 
-const Served* Engine::row(int64_t wanted) {
-  if (current_ && wanted >= current_->first && wanted < current_->end()) return &*current_;
-  current_.reset();
-  const std::lock_guard lock(mutex_);
-  current_ = feed_->take(wanted);
-  wake_another();
-  return current_ ? &*current_ : nullptr;
+After Engine::after() {
+  After after{epoch_, position_ - base_, stream_->epoch_rows(), 0, std::nullopt};
+  if (settings_.endless && after.rows > 0) {
+    after.epoch += after.position / after.rows;
+    after.position %= after.rows;
+  }
+  if (ledger_) {
+    const std::lock_guard lock(mutex_);
+    after.omitted = ledger_->count();
+  }
+  if (sequence_ || !settings_.weights.empty()) after.anchor = filler_->anchor(*stream_);
+  return after;
 }
 
 Engine::Wait Engine::next(std::chrono::milliseconds patience, std::unique_ptr<Lease>& out) {
@@ -171,6 +292,11 @@ Engine::Wait Engine::next(std::chrono::milliseconds patience, std::unique_ptr<Le
 int64_t Engine::ready() {
   const std::lock_guard lock(mutex_);
   return static_cast<int64_t>(ready_.size());
+}
+
+std::vector<Omission> Engine::take_omissions() {
+  const std::lock_guard lock(mutex_);
+  return ledger_ ? ledger_->take() : std::vector<Omission>{};
 }
 
 }  // namespace sexpgpu::dataio

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
-#include "engine/feed.h"
 #include "engine/pages.h"
 #include "engine/slab.h"
+#include "engine/stream.h"
 #include "order/shuffle.h"
 
 namespace sexpgpu::dataio {
@@ -31,20 +30,23 @@ struct Draft {
   int64_t done = 0;
 };
 
-// The piece that holds a row of the stream, or null when it is not decoded yet. Throws the fault at the row.
-using RowSource = std::function<const Served*(int64_t row)>;
-
 class Filler {
  public:
+  enum class Status : uint8_t { full, wait, end };
   virtual ~Filler() = default;
 
-  // Goes on filling; -1 when the batch is full, else the row of the stream that has to come first.
-  virtual int64_t fill(Draft& draft, const RowSource& source) = 0;
+  // Goes on filling. `wait`: for a row that is not decoded yet. `end`: the stream has ended before the batch was full,
+  // and its `epoch_rows` are known now. Throws the fault at a row.
+  virtual Status fill(Draft& draft, Stream& stream) = 0;
+
+  // From where what follows the batch can be had again, the rows in a buffer included.
+  virtual Anchor anchor(const Stream& stream) const = 0;
 };
 
 std::unique_ptr<Filler> plain_filler(const SlabShape& shape, Share share);
 
-// `stop` is the row at which the stream ends. Allocates the buffer.
-std::unique_ptr<Filler> shuffled_filler(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop);
+// `stop` is the row at which the stream ends, as far as known; `from` where it begins. Allocates the buffer.
+std::unique_ptr<Filler> shuffled_filler(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop,
+                                        Anchor from, bool track);
 
 }  // namespace sexpgpu::dataio

@@ -11,21 +11,25 @@ class PlainFiller final : public Filler {
  public:
   PlainFiller(const SlabShape& shape, Share share) : shape_(shape), share_(share) {}
 
-  int64_t fill(Draft& draft, const RowSource& source) override {
+  Status fill(Draft& draft, Stream& stream) override {
     while (draft.done < draft.records) {
       const int64_t row = draft.first + share_.offset() + draft.done;
-      const Served* served = source(row);
-      if (!served) return row;
-      const int64_t count = std::min(draft.records - draft.done, served->end() - row);
+      Row found;
+      const Stream::Found answer = stream.at(row, found);
+      if (answer == Stream::Found::wait) return Status::wait;
+      if (answer == Stream::Found::end) return Status::end;
+      const int64_t count = std::min(draft.records - draft.done, found.count);
       for (size_t f = 0; f < shape_.offset.size(); ++f) {
         const int64_t bytes = shape_.row_bytes[f];
         std::memcpy(draft.slab->data() + shape_.offset[f] + draft.done * bytes,
-                    served->piece->columns[f].data + (row - served->first) * bytes, count * bytes);
+                    found.piece->columns[f].data + found.index * bytes, count * bytes);
       }
       draft.done += count;
     }
-    return -1;
+    return Status::full;
   }
+
+  Anchor anchor(const Stream& stream) const override { return stream.anchor(); }
 
  private:
   const SlabShape& shape_;

@@ -1,10 +1,15 @@
 // With a shuffle: each drawn row leaves its slot for the batch, and the stream's next row takes the slot.
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "engine/fill.h"
+#include "engine/trail.h"
 
 namespace sexpgpu::dataio {
 namespace {
+
+constexpr int64_t kApart = 256;  // rows between anchors, at least
 
 // Scalars are common, and a call for four bytes costs more than the copy.
 inline void copy(uint8_t* to, const uint8_t* from, int64_t bytes) {
@@ -19,45 +24,78 @@ inline void copy(uint8_t* to, const uint8_t* from, int64_t bytes) {
 
 class ShuffledFiller final : public Filler {
  public:
-  ShuffledFiller(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop)
+  ShuffledFiller(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop, Anchor from, bool track)
       : shape_(shape), share_(share), order_(std::move(order)), stop_(stop), slot_bytes_(sum(shape)),
-        buffer_(order_.slots() * slot_bytes_) {}
+        buffer_(order_.slots() * slot_bytes_) {
+    if (!track) return;
+    trail_.emplace(std::move(from));
+    row_in_.resize(order_.slots());
+  }
 
-  int64_t fill(Draft& draft, const RowSource& source) override {
+  Status fill(Draft& draft, Stream& stream) override {
+    Row found;
     while (restored_ < order_.residents().size()) {
-      const Resident& resident = order_.residents()[restored_];
-      const Served* served = source(resident.row);
-      if (!served) return resident.row;
-      store(*served, resident.row, resident.slot);
+      const Resident resident = order_.residents()[restored_];
+      const Status status = come(resident.row, stream, found);
+      if (status != Status::full) return status;
+      if (restored_ == order_.residents().size()) break;  // the epoch has turned out to have fewer rows
+      store(found, resident.row, resident.slot, stream);
       ++restored_;
     }
     while (draft.done < draft.rows) {
       // The row that comes in must be there before the draw: a draw is never taken back.
       const int64_t incoming = order_.next_row();
-      const Served* served = nullptr;
-      if (incoming < stop_ && !(served = source(incoming))) return incoming;
+      const bool comes = incoming < stop_;
+      if (comes) {
+        const Status status = come(incoming, stream, found);
+        if (status != Status::full) return status;
+      }
       const int64_t slot = order_.next_slot();
       const int64_t row = draft.done++ - share_.offset();
       if (row >= 0 && row < share_.batch) emit(slot, *draft.slab, row);
-      if (served) store(*served, incoming, slot);
+      if (trail_) trail_->remove(row_in_[slot]);
+      if (comes) store(found, incoming, slot, stream);
     }
-    return -1;
+    return Status::full;
   }
 
+  Anchor anchor(const Stream&) const override { return trail_ ? trail_->oldest() : Anchor{}; }
+
  private:
+  // A row of the stream; `full` where it is there. Learns on the way how many rows there are.
+  Status come(int64_t row, Stream& stream, Row& found) {
+    const Stream::Found answer = stream.at(row, found);
+    if (answer == Stream::Found::wait) return Status::wait;
+    const bool known = order_.knows_rows();
+    const bool good = known || stream.epoch_rows() < 0 || order_.set_rows(stream.epoch_rows());
+    if (good && answer == Stream::Found::row) return Status::full;
+    if (!good || known)
+      fail({.code = "E-DATA-010",
+            .message = "the cursor points behind the rows that the files hold, " + std::to_string(stream.epoch_rows()) +
+                       " in an epoch"});
+    stop_ = row;
+    return Status::end;
+  }
+
   static int64_t sum(const SlabShape& shape) {
     int64_t bytes = 0;
     for (const int64_t field : shape.row_bytes) bytes += field;
     return bytes;
   }
 
-  void store(const Served& served, int64_t row, int64_t slot) {
+  void store(const Row& found, int64_t row, int64_t slot, const Stream& stream) {
     uint8_t* to = buffer_.data() + slot * slot_bytes_;
     for (size_t f = 0; f < shape_.row_bytes.size(); ++f) {
       const int64_t bytes = shape_.row_bytes[f];
-      copy(to, served.piece->columns[f].data + (row - served.first) * bytes, bytes);
+      copy(to, found.piece->columns[f].data + found.index * bytes, bytes);
       to += bytes;
     }
+    if (!trail_) return;
+    row_in_[slot] = row;
+    trail_->add();
+    if (stream.piece_number() == piece_ || row - trail_->newest().row < kApart) return;
+    piece_ = stream.piece_number();
+    trail_->push(stream.anchor());
   }
 
   void emit(int64_t slot, const Pages& slab, int64_t row) const {
@@ -76,12 +114,16 @@ class ShuffledFiller final : public Filler {
   int64_t slot_bytes_;
   Pages buffer_;
   size_t restored_ = 0;
+  std::optional<Trail> trail_;   // where a cursor has to tell places
+  std::vector<int64_t> row_in_;  // the stream's row in each slot
+  int64_t piece_ = -1;
 };
 
 }  // namespace
 
-std::unique_ptr<Filler> shuffled_filler(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop) {
-  return std::make_unique<ShuffledFiller>(shape, share, std::move(order), stop);
+std::unique_ptr<Filler> shuffled_filler(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop,
+                                        Anchor from, bool track) {
+  return std::make_unique<ShuffledFiller>(shape, share, std::move(order), stop, std::move(from), track);
 }
 
 }  // namespace sexpgpu::dataio

@@ -11,8 +11,11 @@
 namespace sexpgpu::dataio {
 namespace {
 
-FileEntry entry_of(const FileName& name, const Reader& reader, int64_t bytes) {
-  FileEntry entry{name, reader.blocks(), {0}, bytes, reader.held_bytes()};
+constexpr int64_t kHeldBytes = 4096;  // of a reader that is not open yet
+
+FileEntry entry_of(const FileName& name, const std::vector<Block>& blocks, bool counted, int64_t bytes,
+                   int64_t held) {
+  FileEntry entry{{name.name, name.path, name.encoding, bytes, {}}, blocks, {0}, counted, bytes, held};
   for (const Block& block : entry.blocks) entry.block_start.push_back(entry.block_start.back() + block.rows);
   return entry;
 }
@@ -21,9 +24,11 @@ FileEntry entry_of(const FileName& name, const Reader& reader, int64_t bytes) {
 class Opening {
  public:
   // The readers of the first `keep` files stay open: they are wanted at once.
-  Opening(const std::vector<FileName>& names, const std::vector<Field>& fields, ByteCounter counter, size_t keep)
+  Opening(const std::vector<FileName>& names, const std::vector<Field>& fields, bool count, ByteCounter counter,
+          size_t keep)
       : names_(names),
         fields_(fields),
+        count_(count),
         counter_(std::move(counter)),
         entries_(names.size()),
         readers_(std::min(keep, names.size())) {}
@@ -35,7 +40,7 @@ class Opening {
     for (size_t i = 0; i < count; ++i) workers.emplace_back([this] { work(); });
     std::unique_lock lock(mutex_);
     try {
-      while (!done_.wait_for(lock, std::chrono::milliseconds(100), [this] { return running_ == 0; })) {
+      while (!done_.wait_for(lock, std::chrono::milliseconds(50), [this] { return running_ == 0; })) {
         lock.unlock();
         poll();
         lock.lock();
@@ -59,9 +64,15 @@ class Opening {
   void work() {
     for (size_t i = next_++; i < names_.size() && !stop_ && i < bad_; i = next_++) {
       try {
+        // What a manifest has told is believed until the file's turn comes; but the first one is wanted at once.
+        if (!names_[i].blocks.empty() && i > 0) {
+          entries_[i] = entry_of(names_[i], names_[i].blocks, true, names_[i].bytes, kHeldBytes);
+          continue;
+        }
         const auto source = open_local(names_[i].path, names_[i].name, counter_);
-        auto reader = open_reader(names_[i].encoding, source, fields_);
-        entries_[i] = entry_of(names_[i], *reader, source->size());
+        auto reader = open_reader(names_[i].encoding, source, fields_, names_[i].blocks);
+        if (count_ && !reader->counted()) reader->count(stop_);
+        entries_[i] = entry_of(names_[i], reader->blocks(), reader->counted(), source->size(), reader->held_bytes());
         if (i < readers_.size()) readers_[i] = std::move(reader);
       } catch (...) {
         const std::lock_guard lock(mutex_);
@@ -78,6 +89,7 @@ class Opening {
 
   const std::vector<FileName>& names_;
   const std::vector<Field>& fields_;
+  bool count_;
   ByteCounter counter_;
   std::vector<std::optional<FileEntry>> entries_;
   std::vector<std::shared_ptr<Reader>> readers_;
@@ -100,8 +112,12 @@ Layout::Layout(std::vector<Field> fields, std::vector<FileEntry> files, std::vec
       counter_(std::move(counter)),
       open_files_(open_files),
       row_bytes_(dataio::row_bytes(fields_)) {
-  for (const auto& file : files_) start_.push_back(start_.back() + file.rows());
-  for (size_t i = 0; i < readers.size(); ++i) open_.emplace_back(static_cast<int>(i), std::move(readers[i]));
+  for (const auto& file : files_) {
+    start_.push_back(start_.back() + file.rows());
+    counted_ = counted_ && file.counted;
+  }
+  for (size_t i = 0; i < readers.size(); ++i)
+    if (readers[i]) open_.emplace_back(static_cast<int>(i), std::move(readers[i]));
 }
 
 int64_t Layout::held_bytes() const {
@@ -131,8 +147,8 @@ std::shared_ptr<Reader> Layout::reader(int file) const {
   }
   const FileEntry& entry = files_[file];
   const auto source = open_local(entry.name.path, entry.name.name, counter_);
-  auto reader = open_reader(entry.name.encoding, source, fields_);
-  if (reader->blocks() != entry.blocks || source->size() != entry.bytes)
+  auto reader = open_reader(entry.name.encoding, source, fields_, entry.counted ? entry.blocks : std::vector<Block>{});
+  if ((entry.counted && reader->blocks() != entry.blocks) || (entry.bytes >= 0 && source->size() != entry.bytes))
     fail({.code = "E-STORE-007",
           .message = quoted(entry.name.name) + " has changed since the loader opened it",
           .advice = "write new data under a new name"});
@@ -142,9 +158,9 @@ std::shared_ptr<Reader> Layout::reader(int file) const {
 }
 
 std::shared_ptr<Layout> open_layout(const std::vector<FileName>& names, const std::vector<Field>& fields, int threads,
-                                    ByteCounter counter, const std::function<void()>& poll) {
+                                    bool count, ByteCounter counter, const std::function<void()>& poll) {
   const size_t open_files = threads + 2;
-  Opening opening(names, fields, counter, open_files);
+  Opening opening(names, fields, count, counter, open_files);
   opening.run(threads, poll);
   return std::make_shared<Layout>(fields, opening.take(), opening.take_readers(), std::move(counter), open_files);
 }

@@ -15,11 +15,14 @@
 
 namespace sexpgpu::dataio {
 
-// `name` is the path as the user wrote it, for messages; `path` where it lies.
+// `name` is the path as the user wrote it, for messages; `path` where it lies. `blocks` and `bytes` (-1: not known) are
+// what a manifest tells; a file with blocks is not opened before its turn comes.
 struct FileName {
   std::string name;
   std::string path;
   std::string encoding;
+  int64_t bytes = -1;
+  std::vector<Block> blocks;
 };
 
 // What stays of a file when its reader is closed.
@@ -27,6 +30,7 @@ struct FileEntry {
   FileName name;
   std::vector<Block> blocks;
   std::vector<int64_t> block_start;  // the file's row at which each block begins, and its end
+  bool counted = true;               // else there are no blocks, and how many rows it has is not known
   int64_t bytes = 0;
   int64_t held_bytes = 0;  // by the reader, while it is open
   int64_t rows() const { return block_start.back(); }
@@ -41,6 +45,8 @@ class Layout {
 
   const std::vector<Field>& fields() const { return fields_; }
   const std::vector<FileEntry>& files() const { return files_; }
+  // Whether the rows of all files are known; else `rows` is of those that are.
+  bool counted() const { return counted_; }
   int64_t rows() const { return start_.back(); }
   int64_t row_bytes() const { return row_bytes_; }
   int64_t file_start(int file) const { return start_[file]; }
@@ -61,13 +67,15 @@ class Layout {
   ByteCounter counter_;
   size_t open_files_;
   int64_t row_bytes_;
+  bool counted_ = true;
   mutable std::mutex mutex_;
   mutable std::list<std::pair<int, std::shared_ptr<Reader>>> open_;  // most recently used first
 };
 
 // Opens every file on `threads` threads and checks its columns; the error is that of the first bad file as listed.
-// `poll` is called a few times a second by the calling thread and may throw, which stops the work.
+// With `count`, files of unknown length are read through to count their rows. `poll` is called a few times a second by
+// the calling thread and may throw, which stops the work.
 std::shared_ptr<Layout> open_layout(const std::vector<FileName>& names, const std::vector<Field>& fields, int threads,
-                                    ByteCounter counter, const std::function<void()>& poll);
+                                    bool count, ByteCounter counter, const std::function<void()>& poll);
 
 }  // namespace sexpgpu::dataio

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "engine/anchor.h"
 #include "engine/pages.h"
 #include "field.h"
 
@@ -43,12 +45,22 @@ class SlabPool {
   std::vector<std::shared_ptr<Pages>> free_;
 };
 
+// Where the order stands after a batch. `rows` of an epoch are -1 while unknown; `omitted` records were left out so
+// far; the anchor is there where a position alone does not tell which rows follow.
+struct After {
+  int64_t epoch = 0;
+  int64_t position = 0;
+  int64_t rows = -1;
+  int64_t omitted = 0;
+  std::optional<Anchor> anchor;
+};
+
 // A filled slab in the hands of the caller. The memory lives as long as the lease; from `release` on (the end of the
 // lease at the latest) the loader may write new rows into it.
 class Lease {
  public:
-  Lease(std::shared_ptr<SlabPool> pool, std::shared_ptr<Pages> slab, int64_t records, int64_t position)
-      : pool_(std::move(pool)), slab_(std::move(slab)), records_(records), position_(position) {}
+  Lease(std::shared_ptr<SlabPool> pool, std::shared_ptr<Pages> slab, int64_t records, After after)
+      : pool_(std::move(pool)), slab_(std::move(slab)), records_(records), after_(std::move(after)) {}
   ~Lease() { release(); }
   Lease(const Lease&) = delete;
 
@@ -59,13 +71,13 @@ class Lease {
   uint8_t* data() const { return slab_->data(); }
   int64_t bytes() const { return pool_->shape().bytes; }
   int64_t records() const { return records_; }
-  int64_t position() const { return position_; }
+  const After& after() const { return after_; }
 
  private:
   std::shared_ptr<SlabPool> pool_;
   std::shared_ptr<Pages> slab_;
   int64_t records_;
-  int64_t position_;
+  After after_;
   std::atomic<bool> released_ = false;
 };
 

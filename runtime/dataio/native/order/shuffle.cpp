@@ -6,15 +6,30 @@
 
 namespace sexpgpu::dataio {
 
-ShuffleOrder::ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t position, bool endless)
+ShuffleOrder::ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t epoch, int64_t position, int64_t base,
+                           bool endless)
     : key_(key),
-      rows_(rows),
-      slots_(std::min(buffer, rows)),
-      steady_(rows - slots_),
+      rows_(rows < 0 ? kUnknown : rows),
+      slots_(std::min(buffer, rows_)),
+      steady_(rows_ - slots_),
       endless_(endless),
-      epoch_(position / rows),
-      at_(position % rows) {
+      epoch_(epoch),
+      base_(base),
+      at_(position) {
   rebuild(at_);
+}
+
+bool ShuffleOrder::set_rows(int64_t rows) {
+  if (at_ > 0 && at_ + slots_ > rows) return false;
+  rows_ = rows;
+  if (rows < slots_) {
+    // Nothing was drawn yet: the buffer is not even full.
+    slots_ = rows;
+    places_.resize(rows);
+    residents_.resize(rows);
+  }
+  steady_ = rows_ - slots_;
+  return true;
 }
 
 // The rows (of this epoch) in the buffer's places after `drawn` draws, none of them from the emptying end.
@@ -44,11 +59,11 @@ void ShuffleOrder::rebuild(int64_t at) {
     if (endless_) row_of[slot] = rows_ + static_cast<int64_t>(coming_.size()) - 1;
   }
   for (int64_t slot = 0; slot < slots_; ++slot)
-    if (row_of[slot] >= 0) residents_.push_back({epoch_ * rows_ + row_of[slot], slot});
+    if (row_of[slot] >= 0) residents_.push_back({base_ + row_of[slot], slot});
   std::sort(residents_.begin(), residents_.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
 }
 
-int64_t ShuffleOrder::next_row() const { return epoch_ * rows_ + at_ + slots_; }
+int64_t ShuffleOrder::next_row() const { return base_ + at_ + slots_; }
 
 int64_t ShuffleOrder::next_slot() {
   const int64_t place = draw(key_, epoch_, at_, bound(at_));
@@ -60,6 +75,7 @@ int64_t ShuffleOrder::next_slot() {
   }
   if (++at_ == rows_) {
     ++epoch_;
+    base_ += rows_;
     at_ = 0;
     places_.swap(coming_);
     coming_.clear();

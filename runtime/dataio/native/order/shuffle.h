@@ -1,4 +1,7 @@
-// The shuffled order of rows, as a pure function of (key, rows, buffer size, position).
+// The shuffled order of rows, as a pure function of (key, rows, buffer size, epoch, position).
+//
+// How many rows an epoch has may be found out on the way: until then the order is that of a longer epoch, which is the
+// same up to the draw at which a row is missing.
 //
 // In each epoch a buffer of N rows is filled from the stream of rows; then one row after another is drawn from it and
 // the next row of the stream takes its place; once the stream has ended, the buffer is drawn empty. When the loader
@@ -15,7 +18,7 @@
 
 namespace sexpgpu::dataio {
 
-// A row of the endless stream (epoch * rows + row) and the slot of the buffer in which it lies.
+// A row of the stream and the slot of the buffer in which it lies.
 struct Resident {
   int64_t row;
   int64_t slot;
@@ -23,8 +26,17 @@ struct Resident {
 
 class ShuffleOrder {
  public:
-  // `position` counts drawn rows from the start of epoch 0. Not `endless`: the order ends with the position's epoch.
-  ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t position, bool endless);
+  static constexpr int64_t kUnknown = int64_t{1} << 61;
+
+  // At `position` drawn rows of `epoch`, whose first row is row `base` of the stream. Not `endless`: the order ends
+  // with this epoch.
+  ShuffleOrder(uint64_t key, int64_t rows, int64_t buffer, int64_t epoch, int64_t position, int64_t base,
+               bool endless);
+
+  // An epoch turned out to have so many rows, before the first draw for which that makes a difference. False where such
+  // a draw was made already: the position was wrong from the beginning.
+  bool set_rows(int64_t rows);
+  bool knows_rows() const { return rows_ != kUnknown; }
 
   int64_t slots() const { return slots_; }
 
@@ -46,6 +58,7 @@ class ShuffleOrder {
   int64_t steady_;  // draws of an epoch for which the stream has a row to put in
   bool endless_;
   int64_t epoch_;
+  int64_t base_;  // the stream's first row of the epoch
   int64_t at_;  // draws done in this epoch
   std::vector<int64_t> places_;  // the slot of each place of this epoch's buffer
   std::vector<int64_t> coming_;  // the same of the next epoch's, as far as it is filled
