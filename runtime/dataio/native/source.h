@@ -28,6 +28,10 @@ class ByteSource {
     for (const Span& span : spans) read(span.offset, span.count, span.out);
   }
 
+  // For a reader that goes its own way through the file: the same bytes, read ahead for it alone. Null where reading
+  // ahead is no matter.
+  virtual std::shared_ptr<ByteSource> view() { return nullptr; }
+
   // The name as the user wrote it, for messages.
   virtual const std::string& name() const = 0;
 
@@ -37,6 +41,11 @@ class ByteSource {
     return none;
   }
 };
+
+inline std::shared_ptr<ByteSource> own_view(const std::shared_ptr<ByteSource>& source) {
+  auto view = source->view();
+  return view ? view : source;
+}
 
 // Every byte read from any source of one loader is added to `counter`.
 using ByteCounter = std::shared_ptr<std::atomic<int64_t>>;

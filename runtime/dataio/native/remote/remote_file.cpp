@@ -16,19 +16,28 @@ constexpr int64_t kTailBytes = int64_t{64} << 10;  // comes with the opening; a 
 constexpr size_t kStreams = 16;                    // places in the file that are followed as read in order
 
 class RemoteFile final : public ByteSource {
+  // The bytes `begin` to `end` of the file.
+  struct Part {
+    int64_t begin;
+    int64_t end;
+    std::shared_ptr<Fetch> fetch;
+  };
+
  public:
-  RemoteFile(std::shared_ptr<FetchQueue> queue, std::string uri, std::string name, int64_t size, std::string version)
+  RemoteFile(std::shared_ptr<FetchQueue> queue, std::string uri, std::string name, int64_t size, std::string version,
+             Part tail = {})
       : queue_(std::move(queue)),
         uri_(std::move(uri)),
         name_(std::move(name)),
         size_(size),
-        version_(std::move(version)) {
+        version_(std::move(version)),
+        tail_(std::move(tail)) {
     if (size_ >= 0) return;
-    auto tail = queue_->ask(uri_, name_, -1, kTailBytes, -1, version_, true);
-    queue_->await(*tail);
-    size_ = tail->found_size;
-    version_ = tail->found_version;
-    tail_ = {size_ - tail->found_count, size_, std::move(tail)};
+    auto last = queue_->ask(uri_, name_, -1, kTailBytes, -1, version_, true);
+    queue_->await(*last);
+    size_ = last->found_size;
+    version_ = last->found_version;
+    tail_ = {size_ - last->found_count, size_, std::move(last)};
   }
 
   ~RemoteFile() override {
@@ -38,6 +47,10 @@ class RemoteFile final : public ByteSource {
   int64_t size() const override { return size_; }
   const std::string& name() const override { return name_; }
   const std::string& version() const override { return version_; }
+
+  std::shared_ptr<ByteSource> view() override {
+    return std::make_shared<RemoteFile>(queue_, uri_, name_, size_, version_, tail_);
+  }
 
   void read(int64_t offset, int64_t count, uint8_t* out) override {
     std::vector<Copy> copies;
@@ -61,13 +74,6 @@ class RemoteFile final : public ByteSource {
   }
 
  private:
-  // The bytes `begin` to `end` of the file.
-  struct Part {
-    int64_t begin;
-    int64_t end;
-    std::shared_ptr<Fetch> fetch;
-  };
-
   // From a part to where they are wanted.
   struct Copy {
     Part part;
@@ -186,8 +192,8 @@ class RemoteFile final : public ByteSource {
   std::string name_;
   int64_t size_;
   std::string version_;
+  Part tail_;  // what came with the opening; all of a small file, which is then never asked for again
   std::mutex mutex_;  // guards what is below
-  Part tail_{};  // what came with the opening; all of a small file, which is then never asked for again
   std::list<Part> ahead_;
   std::list<Stream> streams_;  // the most recently used first
 };

@@ -56,11 +56,14 @@ class Request:
 
 @dataclass(slots=True)
 class FaultProxy:
-    """Listens on `url`; `plan` is asked for every request, on any thread, and may be replaced while it runs."""
+    """Listens on `url`; `plan` is asked for every request, on any thread, and may be replaced while it runs.
+    `at_once` counts the requests that are being answered."""
 
     upstream: tuple[str, int]
     plan: Callable[[Request], Fault] = lambda _: NONE
     requests: list[Request] = field(default_factory=list)
+    at_once: int = 0
+    most_at_once: int = 0
     _server: socket.socket = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _open: set[socket.socket] = field(default_factory=set)
@@ -100,7 +103,14 @@ class FaultProxy:
                     request.number = len(self.requests)
                     request.object_number = sum(r.path == request.path for r in self.requests)
                     self.requests.append(request)
-                if not self._answer(client, request, self.plan(request)):
+                    self.at_once += 1
+                    self.most_at_once = max(self.most_at_once, self.at_once)
+                try:
+                    goes_on = self._answer(client, request, self.plan(request))
+                finally:
+                    with self._lock:
+                        self.at_once -= 1
+                if not goes_on:
                     break
         except OSError:
             pass
