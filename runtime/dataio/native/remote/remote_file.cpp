@@ -149,22 +149,18 @@ class RemoteFile final : public ByteSource {
 
   // Reads ahead of a place that is read in order: as much as was read there, up to what may be held.
   void follow(int64_t begin, int64_t end) {
-    auto stream = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.next == begin; });
+    const auto stream = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.next == begin; });
     if (stream == streams_.end()) {
+      // One read alone may be no more than a look.
       streams_.push_front({end, end - begin, end});
-      // The beginning of a file is read for what follows it.
-      if (begin > 0) {
-        if (streams_.size() > kStreams) streams_.pop_back();
-        return;
-      }
-    } else {
-      stream->next = end;
-      stream->length += end - begin;
-      streams_.splice(streams_.begin(), streams_, stream);
+      if (streams_.size() > kStreams) streams_.pop_back();
+      return;
     }
+    stream->next = end;
+    stream->length += end - begin;
+    streams_.splice(streams_.begin(), streams_, stream);
     Stream& first = streams_.front();
-    const int64_t wanted = std::min({size_, end + std::max(first.length, begin == 0 ? kPartBytes : 0),
-                                     end + kRemoteHeldBytes / 2});
+    const int64_t wanted = std::min({size_, end + first.length, end + kRemoteHeldBytes / 2});
     for (first.ahead = std::max(first.ahead, end); first.ahead < wanted;) {
       int64_t stop = std::min(size_, first.ahead + kPartBytes);
       if (const Part* found = part_at(first.ahead, stop)) {

@@ -67,4 +67,5 @@ def test_a_stream_is_read_ahead(moto_server: Server, tmp_path: Path, monkeypatch
     with Loader(made, threads=1) as loader:
         assert ids(loader) == list(range(12_000))
     proxy.close()
-    assert proxy.most_at_once >= 2 and len(proxy.requests) < 3 * len(data) / (4 << 20) + 6
+    # Once to count and once to read by a few threads, in parts of 4 MiB.
+    assert proxy.most_at_once >= 2 and len(proxy.requests) < 4 * len(data) / (4 << 20) + 12
