@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from sexpgpu.diagnostics.span import SourceMap
 if TYPE_CHECKING:
     from sexpgpu.runtime.dataio.located import SourceFile
     from sexpgpu.runtime.dataio.manifest.model import Manifest, Shard
+    from sexpgpu.runtime.dataio.manifest.survey import Surveyor
 
 _MOST_THREADS = 256
 
@@ -36,7 +38,8 @@ def _write(arguments: Arguments) -> int:
     split = arguments.last("split", "train") or ""
     kept = dict(_there(out).splits) if arguments.given("update") else {}
     files = files_named(arguments.operands, arguments.last("encoding"))
-    found = [beneath(shard, out) for shard in _survey(files, arguments)]
+    with _surveyor(files, arguments, arguments.given("sha256")) as surveyor:
+        found = [beneath(shard, out) for shard in surveyor.survey(files)]
     name = arguments.last("name") or PurePosixPath(os.path.abspath(out) if "://" not in out else out).parent.name
     manifest = Manifest(name, kept | {split: tuple(found)}, columns_of(files[0]))
     write_manifest(manifest, out)
@@ -51,16 +54,18 @@ def _there(out: str) -> Manifest:
     return read_manifest(out, os.getcwd())
 
 
-def _survey(files: Sequence[SourceFile], arguments: Arguments, digest: bool = False) -> list[Shard]:
+@contextmanager
+def _surveyor(files: Sequence[SourceFile], arguments: Arguments, digest: bool) -> Iterator[Surveyor]:
+    """Shows how far it is, on a terminal."""
     from sexpgpu.runtime.dataio.manifest.survey import Surveyor
 
-    surveyor = Surveyor(_threads(arguments), digest or arguments.given("sha256"))
+    surveyor = Surveyor(_threads(arguments), digest)
 
     def told() -> str:
         return f"{surveyor.done} of {len(files)} files, {surveyor.bytes / 2**20:,.0f} MiB"
 
     with Progress(sys.stderr).phase(told):
-        return surveyor.survey(files)
+        yield surveyor
 
 
 def _threads(arguments: Arguments) -> int:
@@ -74,31 +79,26 @@ def _threads(arguments: Arguments) -> int:
 def _check(arguments: Arguments) -> int:
     from sexpgpu.runtime.dataio.encodings import encoding_of
     from sexpgpu.runtime.dataio.located import SourceFile, located
-    from sexpgpu.runtime.dataio.manifest.build import differences
+    from sexpgpu.runtime.dataio.manifest.build import compare
     from sexpgpu.runtime.dataio.manifest.shards import beside, read_manifest
 
-    problems: list[Diagnostic] = []
+    shards: list[Shard] = []
+    files: list[SourceFile] = []
     counts: dict[str, int] = {}
     for uri in arguments.operands:
-        manifest = read_manifest(uri, os.getcwd())
-        for split, shards in manifest.splits.items():
-            files = []
-            for shard in shards:
+        for split, listed in read_manifest(uri, os.getcwd()).splits.items():
+            shards += listed
+            counts[split] = counts.get(split, 0) + len(listed)
+            for shard in listed:
                 name = beside(uri, shard.uri)
                 code = shard.encoding or encoding_of(shard.uri) or arguments.last("encoding") or "parquet"
-                files.append(SourceFile(name, located(name, os.getcwd()), code))
-            hashed = any(shard.sha256 for shard in shards)
-            try:
-                found = _survey(files, arguments, hashed)
-            except SexpError as missing:
-                problems += missing.diagnostics
-                continue
-            for shard, file, there in zip(shards, files, found, strict=True):
-                problems += differences(shard, there, file.name, uri)
-            counts[split] = counts.get(split, 0) + sum(s.records for s in found)
+                files.append(SourceFile(name, located(name, os.getcwd()), code, listed_in=uri))
+    with _surveyor(files, arguments, any(shard.sha256 for shard in shards)) as surveyor:
+        problems = compare(surveyor, shards, files)
     if problems:
         raise SexpError(*problems)
-    print(f"as listed: {_totals(counts)}")
+    print("as listed: " + ", ".join(f"{count:,} file{'s' if count != 1 else ''} in `{name}`"
+                                    for name, count in counts.items()))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import pairwise
@@ -22,21 +22,28 @@ _PATIENCE = 0.1
 class Surveyor:
     """Counts records and hashes bytes, on several threads that end with `survey`.
 
-    `done` and `bytes` tell how far it is, to whoever shows it.
+    With `heads`, no file is read through: its records are -1 where its head does not tell them. `done` and `bytes` tell
+    how far it is, to whoever shows it.
     """
 
-    def __init__(self, threads: int, digest: bool) -> None:
-        self._threads, self._digest = threads, digest
+    def __init__(self, threads: int, digest: bool = False, heads: bool = False) -> None:
+        self._threads, self._digest, self._heads = threads, digest, heads
         self._stop = StopFlag()
+        if heads:
+            self._stop.set()  # what a head tells is there before the counting begins
         self._stopped = threading.Event()
         self.done = 0
         self.bytes = 0
 
-    def survey(self, files: Sequence[SourceFile], tell: Callable[[], None] = lambda: None) -> list[Shard]:
-        """A shard for each file, its `uri` the file's path. Raises what is wrong with any of them, all at once.
+    def survey(self, files: Sequence[SourceFile]) -> list[Shard]:
+        """A shard for each file, its `uri` the file's path. Raises what is wrong with any of them, all at once."""
+        shards, problems = self.look(files)
+        if problems:
+            raise SexpError(*problems)
+        return [shards[i] for i in range(len(files))]
 
-        `tell` is called on this thread, a few times a second.
-        """
+    def look(self, files: Sequence[SourceFile]) -> tuple[dict[int, Shard], list[Diagnostic]]:
+        """The shards of the files that can be read, by their places in the list, and what is wrong with the others."""
         problems: list[Diagnostic] = []
         shards: dict[int, Shard] = {}
         with _fetching(files) as fetches, ThreadPoolExecutor(self._threads) as pool:
@@ -55,7 +62,6 @@ class Surveyor:
                         shards[futures[future]] = shard
                         self.done += 1
                         self.bytes += shard.bytes
-                    tell()
             except BaseException:
                 self._stop.set()
                 self._stopped.set()
@@ -64,9 +70,7 @@ class Surveyor:
                 if fetches is not None:
                     fetches.close()
                 raise
-        if problems:
-            raise SexpError(*problems[:20])
-        return [shards[i] for i in range(len(files))]
+        return shards, problems
 
     def _one(self, file: SourceFile, fetches: object) -> Shard:
         queue = None if fetches is None else fetches.queue  # type: ignore[attr-defined]
@@ -78,6 +82,8 @@ class Surveyor:
         if any(b.offset + b.length > c.offset for b, c in pairwise(blocks)):
             blocks = []  # row groups in another order than their bytes: such a file is opened before its turn
         digest = self._hash(file) if self._digest else ""
+        if self._heads and file.encoding != "parquet":
+            first, blocks = -1, []
         return Shard(file.path, file.encoding, size, first, version, digest, tuple(blocks))
 
     def _hash(self, file: SourceFile) -> str:
