@@ -114,6 +114,9 @@ class Loader:
             if isinstance(problem, SexpError):
                 raise looked_in(problem, base) from None
             raise
+        self._pid = os.getpid()
+        # Joins the threads when the loader is collected, and at the interpreter's exit at the latest.
+        self._finalizer = weakref.finalize(self, _stop, self._core, self._far, self._pid)
         self._identity = identity_of(stage, self._stage.shuffle, spec.fields, sources, self._core.file_rows,
                                      self._stage.infinite)
         self._rows = self._identity.rows
@@ -123,9 +126,6 @@ class Loader:
             for f, offset in zip(spec.fields, self._core.offsets, strict=True))
         self._wait_ms = 0.0
         self._handed = 0
-        self._pid = os.getpid()
-        # Joins the threads when the loader is collected, and at the interpreter's exit at the latest.
-        self._finalizer = weakref.finalize(self, _stop, self._core, self._far, self._pid)
         self._begin(Cursor(seed, 0, 0, self._rows) if cursor is None else from_json(cursor, self._identity))
 
     def __iter__(self) -> Iterator[Batch]:

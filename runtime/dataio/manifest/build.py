@@ -66,8 +66,9 @@ def _paths(word: str) -> Iterator[str]:
 
 def beneath(shard: Shard, manifest: str) -> Shard:
     """The shard with a URI relative to where the manifest will lie, if it lies in that folder or below."""
-    path = shard.uri if is_s3(shard.uri) else os.path.realpath(shard.uri)
-    folder = (manifest if is_s3(manifest) else os.path.realpath(manifest)).rpartition("/")[0] + "/"
+    # Links are left alone: what they point to may have a name that says nothing, as in caches.
+    path = shard.uri if is_s3(shard.uri) else os.path.abspath(shard.uri)
+    folder = (manifest if is_s3(manifest) else os.path.abspath(manifest)).rpartition("/")[0] + "/"
     return replace(shard, uri=path.removeprefix(folder))
 
 

@@ -8,12 +8,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from sexpgpu.diagnostics import Diagnostic, SexpError
 from sexpgpu.runtime.dataio.core import StopFlag, survey
 from sexpgpu.runtime.dataio.located import SourceFile
 from sexpgpu.runtime.dataio.manifest.model import Block, Shard
 from sexpgpu.runtime.dataio.remote.address import is_s3
+
+if TYPE_CHECKING:
+    from sexpgpu.runtime.dataio.remote.worker import Workers
 
 _HASH_BYTES = 8 << 20
 _PATIENCE = 0.1
@@ -72,8 +76,8 @@ class Surveyor:
                 raise
         return shards, problems
 
-    def _one(self, file: SourceFile, fetches: object) -> Shard:
-        queue = None if fetches is None else fetches.queue  # type: ignore[attr-defined]
+    def _one(self, file: SourceFile, fetches: Workers | None) -> Shard:
+        queue = None if fetches is None else fetches.queue
         size, version, found = survey(file.path, file.name, file.encoding, queue, self._stop)
         blocks, first, end = [], 0, 0
         for offset, length, records in found:
@@ -108,7 +112,7 @@ def chunks_of(file: SourceFile) -> Iterator[bytes | bytearray]:
 
 
 @contextmanager
-def _fetching(files: Sequence[SourceFile]) -> Iterator[object]:
+def _fetching(files: Sequence[SourceFile]) -> Iterator[Workers | None]:
     """Threads for the files that lie in S3, or None."""
     if not any(is_s3(f.path) for f in files):
         yield None

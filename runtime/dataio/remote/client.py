@@ -64,7 +64,7 @@ def _made(policy: RetryPolicy) -> Any:
     from botocore import UNSIGNED
     from botocore.config import Config
 
-    session = boto3.session.Session()
+    session = boto3.Session()
     config = Config(
         connect_timeout=policy.connect_timeout, read_timeout=policy.read_timeout,
         retries={"total_max_attempts": 1, "mode": "standard"}, max_pool_connections=CONNECTIONS, tcp_keepalive=True,

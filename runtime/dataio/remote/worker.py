@@ -78,7 +78,7 @@ class Workers:
         """Fetches a range; what went wrong, if it did."""
         if fetch.cancelled:
             return Failure("E-STORE-008", f"reading `{fetch.name}` was interrupted")
-        transfer = Transfer(fetch.uri, fetch.name, fetch.offset, memoryview(fetch.room), fetch.size, fetch.version,
+        transfer = Transfer(fetch.uri, fetch.name, fetch.offset, fetch.room.data, fetch.size, fetch.version,
                             stopped=lambda: fetch.cancelled, arrived=self.queue.count_bytes)
         failure = persist(fetch.name, transfer, self._policy, self._budget, lambda: fetch.cancelled,
                           lambda seconds: self._pause(seconds, fetch))

@@ -74,6 +74,18 @@ def test_folders_are_read_in_the_order_of_names(tmp_path: Path) -> None:
     assert len(rows("b/m.json")) == 10
 
 
+def test_links_keep_their_names(tmp_path: Path) -> None:
+    """As in a cache, where files are links to blobs whose names say nothing."""
+    for folder in ("blobs", "snapshot"):
+        (tmp_path / folder).mkdir()
+    [name] = write_ids(tmp_path / "blobs", [[5]])
+    (tmp_path / "blobs" / name).rename(tmp_path / "blobs" / "0123abcd")
+    (tmp_path / "snapshot" / "a.parquet").symlink_to("../blobs/0123abcd")
+    assert main(["manifest", "snapshot", "-o", "snapshot/m.json"]) == 0
+    assert written("snapshot/m.json")["splits"]["train"]["shards"][0]["uri"] == "a.parquet"
+    assert rows("snapshot/m.json") == list(range(5))
+
+
 def test_splits_are_kept_on_request(tmp_path: Path) -> None:
     names = write_ids(tmp_path, [[30], [7]])
     assert main(["manifest", names[0]]) == 0

@@ -72,6 +72,15 @@ def test_no_thread_of_ours_is_left_when_s3_hangs(spec: LoaderSpec, patient: Faul
         assert not any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate())
 
 
+def test_a_loader_that_is_refused_leaves_no_thread(spec: LoaderSpec, proxy: FaultProxy) -> None:
+    with Loader(spec) as loader:
+        cursor = loader.state() | {"rows": 3}
+    for options in ({"world": 1_000_000}, {"cursor": cursor}, {"cursor": {}}):
+        with pytest.raises(SexpError):
+            Loader(spec, **options)  # type: ignore[arg-type]
+        assert not any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate())
+
+
 def test_a_restore_leaves_a_hang_behind(spec: LoaderSpec, patient: FaultProxy) -> None:
     with Loader(spec, seed=3) as loader:
         first = read_ids(loader, 3)
