@@ -74,7 +74,7 @@ def test_no_thread_of_ours_is_left_when_s3_hangs(spec: LoaderSpec, patient: Faul
 
 def test_a_loader_that_is_refused_leaves_no_thread(spec: LoaderSpec, proxy: FaultProxy) -> None:
     with Loader(spec) as loader:
-        cursor = loader.state() | {"rows": 3}
+        cursor = loader.state() | {"fields": "others"}
     for options in ({"world": 1_000_000}, {"cursor": cursor}, {"cursor": {}}):
         with pytest.raises(SexpError):
             Loader(spec, **options)  # type: ignore[arg-type]
