@@ -15,7 +15,7 @@ from sexpgpu.runtime.dataio.faults import error
 from sexpgpu.runtime.dataio.located import SourceFile, located
 from sexpgpu.runtime.dataio.manifest.model import Manifest, Shard, total
 from sexpgpu.runtime.dataio.manifest.survey import Surveyor
-from sexpgpu.runtime.dataio.remote.address import is_s3
+from sexpgpu.runtime.dataio.remote.address import is_s3, parts, scheme_of
 
 _PATTERN = frozenset("*?[")
 
@@ -47,7 +47,7 @@ def _paths(word: str) -> Iterator[str]:
     if is_s3(word):
         from sexpgpu.runtime.dataio.remote.persist import listing
 
-        bucket, _, key = word[len("s3://"):].partition("/")
+        bucket, key = parts(word)
         if key == "" or key.endswith("/"):
             yield from listing(f"s3://{bucket}/{key}")
         elif _PATTERN & set(key):
@@ -60,6 +60,8 @@ def _paths(word: str) -> Iterator[str]:
         for folder, folders, names in os.walk(word):
             folders.sort()
             yield from (os.path.join(folder, name) for name in sorted(names))
+    elif scheme_of(word) is None and not os.path.exists(word):
+        raise error("E-STORE-001", f"there is no file `{word}`", notes=[f"looked for in `{os.getcwd()}`"])
     else:
         yield word
 

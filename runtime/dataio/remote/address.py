@@ -32,12 +32,18 @@ def is_s3(path: str) -> bool:
     return scheme_of(path) == "s3"
 
 
-def parse(uri: str) -> Address:
-    """The bucket and the key of an `s3://` URI, or E-STORE-020."""
-    bucket, slash, key = uri[len("s3://"):].partition("/")
+def parts(uri: str) -> tuple[str, str]:
+    """The bucket of an `s3://` URI, or E-STORE-020, and whatever follows it."""
+    bucket, _, key = uri[len("s3://"):].partition("/")
     if not _BUCKET.match(bucket):
         raise error("E-STORE-020", f"`{uri}` names no bucket that could exist", fix="it is written `s3://bucket/key`")
-    if not slash or not key or key.endswith("/"):
+    return bucket, key
+
+
+def parse(uri: str) -> Address:
+    """The bucket and the key of an `s3://` URI, or E-STORE-020."""
+    bucket, key = parts(uri)
+    if not key or key.endswith("/"):
         raise error("E-STORE-020", f"`{uri}` names no object" + (", but a prefix" if key else ""),
                     fix="list the objects one by one, as `s3://bucket/key`, or in a manifest: `sexpc manifest` writes "
                         "one for a whole prefix")

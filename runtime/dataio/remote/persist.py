@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from sexpgpu.runtime.dataio.faults import error
-from sexpgpu.runtime.dataio.remote.address import parse
+from sexpgpu.runtime.dataio.remote.address import parse, parts
 from sexpgpu.runtime.dataio.remote.client import renew, shared_client
 from sexpgpu.runtime.dataio.remote.meaning import UNANSWERED, Failure, failure_of
 from sexpgpu.runtime.dataio.remote.retry import Budget, RetryPolicy, default_policy
@@ -124,7 +124,7 @@ def chunks_of_object(uri: str, name: str, chunk: int) -> Iterator[bytearray]:
 
 def listing(uri: str) -> list[str]:
     """The URIs of all objects whose key begins with that of `uri`, in the order of their keys."""
-    bucket, _, prefix = uri[len("s3://"):].partition("/")
+    bucket, prefix = parts(uri)
     found: list[str] = []
     token: str | None = None
     while True:
