@@ -33,7 +33,7 @@ std::shared_ptr<Fetch> FetchQueue::ask(std::string uri, std::string name, int64_
 
 void FetchQueue::await(const Fetch& fetch) {
   std::unique_lock lock(mutex_);
-  settled_.wait(lock, [&] { return fetch.done || interrupted_; });
+  settled_.wait(lock, [&] { return fetch.done || fetch.cancelled || interrupted_; });
   if (!fetch.done) fail_interrupted(fetch);
   if (fetch.fault) fail(*fetch.fault);
 }
