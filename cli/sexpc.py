@@ -17,6 +17,7 @@ from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import FORMATS, emit, exit_status, terminal_width
 from sexpgpu.diagnostics.span import SourceMap
 from sexpgpu.diagnostics.suggest import did_you_mean
+from sexpgpu.runtime.dataio.encodings import ENCODINGS
 
 _FORMAT = Flag("--format", "how diagnostics are shown", "FORMAT", choices=FORMATS)
 _DEFINE = Flag("-D", "replace the value of a `defvar`", "NAME=VALUE", many=True)
@@ -39,6 +40,21 @@ COMMANDS = (
     )),
     Command("inspect", "show what an artifact holds", "MODEL.vmfb", (
         Flag("--json", "print the manifest as JSON"), _FORMAT)),
+    Command("manifest", "list data files with their records in a manifest, or check one", "FILE", (
+        Flag("-o", "the manifest to write, a path or an s3:// URI; manifest.json by default", "OUT.json"),
+        Flag("--split", "the split the files belong to; train by default", "NAME"),
+        Flag("--update", "keep the other splits of the manifest that is there"),
+        Flag("--name", "the manifest's name; that of its folder by default", "NAME"),
+        Flag("--encoding", "how the files read, where their names do not say it", "ENCODING", choices=ENCODINGS),
+        Flag("--sha256", "also store the hash of each file, which reads all of it"),
+        Flag("--check", "compare the manifest FILE with its shards instead of writing one"),
+        Flag("--threads", "files looked at at once; 8 by default", "N"), _FORMAT), many=True,
+        about="Counts the records of each FILE and notes where reading can begin, so that a run knows its length and a "
+              "resume its place without a look at the data. FILE is a file, a folder, an s3:// URI, a prefix (with / "
+              "at its end) or an s3:// pattern (in quotes: 's3://bucket/train-*.parquet'). The order given is the "
+              "order read; inside folders and prefixes it is that of the names. Shards beside or below OUT.json are "
+              "listed relative to it, so that they may move together. In an experiment: "
+              "(manifest \"data/manifest.json\" :split \"train\")."),
     Command("opt", "run passes on a module, for those who work on the compiler", "FILE.mlir", (
         Flag("--pass", "a pass and its options, as NAME or NAME{option=value …}", "PASS", many=True),
         Flag("--list", "list the passes"), _FORMAT), optional=True,
@@ -106,6 +122,8 @@ def _run(name: str, arguments: Arguments, sources: SourceMap) -> int:
             from sexpgpu.cli.sexpc_build import run
         case "inspect":
             from sexpgpu.cli.sexpc_inspect import run
+        case "manifest":
+            from sexpgpu.cli.sexpc_manifest import run
         case "opt":
             from sexpgpu.cli.sexpc_opt import run
         case "explain":

@@ -31,7 +31,8 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`operand` names the one thing a command works on; `optional` where it may be left out."""
+    """`operand` names the one thing a command works on, or with `many` each of them; `optional` where it may be left
+    out."""
 
     name: str
     summary: str
@@ -39,10 +40,12 @@ class Command:
     flags: tuple[Flag, ...]
     optional: bool = False
     about: str = ""
+    many: bool = False
 
     @property
     def usage(self) -> str:
-        operand = f"[{self.operand}]" if self.optional else self.operand
+        operand = f"{self.operand} …" if self.many else self.operand
+        operand = f"[{operand}]" if self.optional else operand
         return f"sexpc {self.name} {operand}" + (" [options]" if self.flags else "")
 
 
@@ -51,6 +54,7 @@ class Arguments:
     """What a command line came to."""
 
     operand: str | None = None
+    operands: tuple[str, ...] = ()
     values: dict[str, list[str]] = field(default_factory=dict)
     help: bool = False
 
@@ -114,11 +118,13 @@ def _split(word: str) -> tuple[str, str | None]:
 
 
 def _operand(command: Command, operands: Sequence[str], found: Arguments) -> list[Diagnostic]:
-    if len(operands) == 1:
+    found.operands = tuple(operands)
+    if len(operands) == 1 or (operands and command.many):
         found.operand = operands[0]
     elif len(operands) > 1 or not command.optional:
         what = f"{len(operands)} were given" if operands else "none was given"
-        return [Diagnostic("E-RUN-011", f"`sexpc {command.name}` takes one {command.operand}, and {what}",
+        count = "a" if command.many else "one"
+        return [Diagnostic("E-RUN-011", f"`sexpc {command.name}` takes {count} {command.operand}, and {what}",
                            fix=Fix(f"`{command.usage}`; `sexpc {command.name} --help` shows more"))]
     return []
 

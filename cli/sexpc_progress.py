@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -19,8 +19,8 @@ class Progress:
         self._shows = stream.isatty()
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Shows `name` with its running seconds while the block runs."""
+    def phase(self, name: str | Callable[[], str]) -> Iterator[None]:
+        """Shows `name`, or what it says at the time, with its running seconds while the block runs."""
         if not self._shows:
             yield
             return
@@ -39,9 +39,10 @@ class Progress:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
 
-    def _tick(self, name: str, done: threading.Event) -> None:
+    def _tick(self, name: str | Callable[[], str], done: threading.Event) -> None:
         started = time.perf_counter()
         while not done.is_set():
-            self._stream.write(f"\r\x1b[K{name} … {time.perf_counter() - started:.1f} s")
+            shown = name if isinstance(name, str) else name()
+            self._stream.write(f"\r\x1b[K{shown} … {time.perf_counter() - started:.1f} s")
             self._stream.flush()
             done.wait(_TICK)

@@ -47,7 +47,14 @@ TABLE: tuple[Code, ...] = (
          "it is not read: most likely the file does not hold one record a line."),
     Code("E-DATA-017", "too much bad data",
          "More records (or, with `--on-bad-data skip-file`, files) had to be left out than `--bad-budget` allows."),
+    Code("E-DATA-030", "not a data manifest",
+         "A file that a `manifest` source names is no manifest, or contradicts itself; the note says where. "
+         "`sexpc manifest` writes one."),
+    Code("E-DATA-031", "no such split",
+         "A `manifest` source names a split that the manifest does not have, or none where it has several."),
     Code("E-DATA-032", "manifest and shard disagree",
          "A shard does not hold the records that its manifest lists. The message names both; one of them is not the "
          "one that belongs to the other."),
+    Code("E-DATA-033", "manifest of another version",
+         "A manifest was written for a newer major version of the format than this program reads."),
 )

@@ -15,8 +15,19 @@ TABLE: tuple[Code, ...] = (
     Code("E-STORE-006", "checksum mismatch",
          "A page's stored checksum is not that of its bytes. Checksums are verified wherever a file has them."),
     Code("E-STORE-007", "file changed while in use",
-         "A file is not the one the loader opened at first: its size or its row counts differ."),
+         "A file is not the one the loader opened at first, or not the one its manifest lists: its size, its etag or "
+         "its row counts differ."),
     Code("E-STORE-008", "file could not be read",
          "The system refused to open or read a file, or the path is a folder or a device."),
     Code("E-STORE-009", "unknown store", "A URI's scheme is not one the loader can read from."),
+    Code("E-STORE-020", "no such S3 address",
+         "An `s3://` URI names no object that could exist: it lacks a bucket or a key, or ends in `/`. Nothing in a "
+         "URI is a pattern; a whole prefix is read through a manifest."),
+    Code("E-STORE-021", "store does not answer",
+         "S3 could not be reached, or answered with failures, until the tries in a row (10, or AWS_MAX_ATTEMPTS) or "
+         "the loader's retry budget were spent. A read that was broken off goes on at the same byte, so this means "
+         "that nothing came through at all for about half a minute."),
+    Code("E-STORE-022", "no usable S3 credentials",
+         "The standard AWS chain has no credentials, or S3 refused them, or they have expired and the chain has no "
+         "newer ones. AWS_NO_SIGN_REQUEST=1 reads public buckets without credentials."),
 )

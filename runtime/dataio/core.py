@@ -31,7 +31,11 @@ if _native.ARROW_MAJOR != ARROW_MAJOR:
     )
 
 Core = _native.Core
+Fetch = _native.Fetch
+FetchQueue = _native.FetchQueue
 Lease = _native.Lease
+StopFlag = _native.StopFlag
 open_core = _native.open_core
+survey = _native.survey
 
-__all__ = ["ARROW_MAJOR", "Core", "Lease", "open_core"]
+__all__ = ["ARROW_MAJOR", "Core", "Fetch", "FetchQueue", "Lease", "StopFlag", "open_core", "survey"]

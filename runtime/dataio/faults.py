@@ -27,7 +27,7 @@ def looked_in(missing: SexpError, base: str) -> SexpError:
     return SexpError(*(
         replace(d, notes=(*d.notes, f"relative paths were looked for in `{os.path.abspath(base)}`"),
                 fix=Fix("make the data there, or name another folder with `--data-root`"))
-        if d.code == "E-STORE-001" else d for d in missing.diagnostics))
+        if d.code == "E-STORE-001" and "`s3://" not in d.message else d for d in missing.diagnostics))
 
 
 def _listed(word: str, choices: list[str]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sexpgpu.diagnostics import SexpError
@@ -13,9 +15,14 @@ from sexpgpu.runtime.dataio.batch import Batch, FieldView
 from sexpgpu.runtime.dataio.core import Core, open_core
 from sexpgpu.runtime.dataio.cursor import Cursor, from_json, identity_of, order_key, to_json
 from sexpgpu.runtime.dataio.faults import error, looked_in
+from sexpgpu.runtime.dataio.located import SourceFile
+from sexpgpu.runtime.dataio.remote.address import is_s3
 from sexpgpu.runtime.dataio.sources import stage_named, stage_sources
 from sexpgpu.runtime.dataio.spec import ON_BAD_DATA, Json, LoaderSpec
 from sexpgpu.runtime.dtypes import DTYPES
+
+if TYPE_CHECKING:
+    from sexpgpu.runtime.dataio.remote.worker import Workers
 
 DEFAULT_LOOKAHEAD = 64 << 20
 """Bytes of rows decoded ahead: enough for two row groups of usual size at once."""
@@ -28,7 +35,8 @@ DEFAULT_BUDGET = 100
 class LoaderStats:
     """`wait_ms` is the time spent waiting in `next`, `ready` the batches that could be had now, `bytes_read` what was
     read from files, `rows` this rank's rows handed over — all since the loader was made; `epoch` is the current one.
-    `skipped` counts the bad records (or files) left out up to here, those before a resume included.
+    `skipped` counts the bad records (or files) left out up to here, those before a resume included; `retries` how often
+    S3 was asked again.
     """
 
     wait_ms: float
@@ -37,6 +45,7 @@ class LoaderStats:
     rows: int
     epoch: int
     skipped: int
+    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +93,30 @@ class Loader:
             raise ValueError(f"on_bad_data is one of {', '.join(ON_BAD_DATA)}, and its budget 0 or more")
         self._stage = stage_named(spec, stage)
         base = spec.base if data_root is None else os.fspath(data_root)
-        sources = stage_sources(self._stage, base)
+        try:
+            sources = stage_sources(self._stage, base)
+        except SexpError as missing:
+            raise looked_in(missing, base) from None
         self._batch = spec.batch_size
         self._stride = spec.batch_size * world
         self._partial = partial
+        self._far = _far_store(file for source in sources for file in source.files)
         try:
             self._core: Core = open_core(
-                [[(f.name, f.path, f.encoding, f.bytes, list(f.blocks)) for f in source.files] for source in sources],
+                [[dataclasses.astuple(file) for file in source.files] for source in sources],
                 [(f.name, f.column, f.dtype, list(f.shape)) for f in spec.fields],
                 spec.batch_size, world, rank, self._stage.shuffle, partial, threads, prefetch, lookahead,
                 [source.weight for source in sources if source.weight is not None], self._stage.infinite,
-                ON_BAD_DATA.index(on_bad_data), bad_budget)
-        except SexpError as missing:
-            raise looked_in(missing, base) from None
+                ON_BAD_DATA.index(on_bad_data), bad_budget, None if self._far is None else self._far.queue)
+        except BaseException as problem:
+            if self._far is not None:
+                self._far.close()
+            if isinstance(problem, SexpError):
+                raise looked_in(problem, base) from None
+            raise
+        self._pid = os.getpid()
+        # Joins the threads when the loader is collected, and at the interpreter's exit at the latest.
+        self._finalizer = weakref.finalize(self, _stop, self._core, self._far, self._pid)
         self._identity = identity_of(stage, self._stage.shuffle, spec.fields, sources, self._core.file_rows,
                                      self._stage.infinite)
         self._rows = self._identity.rows
@@ -106,9 +126,6 @@ class Loader:
             for f, offset in zip(spec.fields, self._core.offsets, strict=True))
         self._wait_ms = 0.0
         self._handed = 0
-        self._pid = os.getpid()
-        # Joins the threads when the loader is collected, and at the interpreter's exit at the latest.
-        self._finalizer = weakref.finalize(self, _stop, self._core, self._pid)
         self._begin(Cursor(seed, 0, 0, self._rows) if cursor is None else from_json(cursor, self._identity))
 
     def __iter__(self) -> Iterator[Batch]:
@@ -168,7 +185,8 @@ class Loader:
     def stats(self) -> LoaderStats:
         self._check_usable()
         return LoaderStats(self._wait_ms, self._core.ready, self._core.bytes_read, self._handed,
-                           self._cursor.epoch, self._cursor.omitted)
+                           self._cursor.epoch, self._cursor.omitted,
+                           0 if self._far is None else self._far.retries)
 
     def take_omissions(self) -> list[Omission]:
         """The records that were left out since the last call, in the order in which they stand in the data. Batches
@@ -201,6 +219,8 @@ class Loader:
         self._cursor = cursor
         self._core.start(order_key(cursor.seed, self._stage.name), cursor.epoch, cursor.position, rows, cursor.omitted,
                          cursor.counted_epoch, cursor.anchor)
+        if self._far is not None:
+            self._far.hang_up()
 
     def _normal(self, cursor: Cursor) -> Cursor:
         """An infinite stage's end of an epoch is the beginning of the next one, where nothing else has to be known."""
@@ -237,7 +257,19 @@ class Loader:
             raise ValueError("the loader is closed")
 
 
-def _stop(core: Core, pid: int) -> None:
+def _far_store(files: Iterable[SourceFile]) -> Workers | None:
+    """Threads for the files that lie in S3, where there are any."""
+    if not any(is_s3(f.path) for f in files):
+        return None
+    from sexpgpu.runtime.dataio.remote.worker import Workers
+
+    return Workers()
+
+
+def _stop(core: Core, far: Workers | None, pid: int) -> None:
     """In a forked child the threads do not exist, so there is nothing to join."""
-    if os.getpid() == pid:
-        core.stop()
+    if os.getpid() != pid:
+        return
+    core.stop()
+    if far is not None:
+        far.close()

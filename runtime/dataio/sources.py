@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
-import re
 from dataclasses import dataclass
 
 from sexpgpu.diagnostics import one_of
 from sexpgpu.runtime.dataio.faults import error
+from sexpgpu.runtime.dataio.located import SourceFile, located
+from sexpgpu.runtime.dataio.manifest.shards import manifest_files
 from sexpgpu.runtime.dataio.spec import FilesSource, LoaderSpec, ManifestSource, StageSpec
-
-_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """`name` is the path as it is written in the experiment, `path` where it lies, `encoding` how its bytes read.
-
-    `bytes` (-1: not known) and `blocks` (rows, bytes and offset of each) are what a manifest tells about it.
-    """
-
-    name: str
-    path: str
-    encoding: str
-    bytes: int = -1
-    blocks: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +34,7 @@ def stage_sources(stage: StageSpec, base: str) -> tuple[Source, ...]:
 
     Relative paths resolve against `base`. A source of weight 0 is never opened.
     """
-    found = [Source(tuple(_files(stage, source, base)) if source.weight != 0 else (), source.weight)
+    found = [Source(tuple(_files(source, base)) if source.weight != 0 else (), source.weight)
              for source in stage.sources]
     if not any(source.files for source in found):
         raise error("E-DATA-008", f"the stage `{stage.name}` lists no files")
@@ -68,18 +52,9 @@ def stage_sources(stage: StageSpec, base: str) -> tuple[Source, ...]:
     return tuple(read)
 
 
-def _files(stage: StageSpec, source: FilesSource | ManifestSource, base: str) -> list[SourceFile]:
+def _files(source: FilesSource | ManifestSource, base: str) -> list[SourceFile]:
     match source:
         case FilesSource(paths, encoding):
-            return [SourceFile(p, _local(p, base), encoding) for p in paths]
-        case ManifestSource(uri):
-            raise error("E-DATA-011", f"the stage `{stage.name}` reads the manifest `{uri}`, and no reader here "
-                                      "takes manifests", fix="list the files with `(files [...])`")
-
-
-def _local(path: str, base: str) -> str:
-    scheme = _SCHEME.match(path)
-    if scheme and scheme[1] != "file":
-        raise error("E-STORE-009", f"`{path}` lies in a store of the kind `{scheme[1]}`, which no reader here reaches",
-                    fix="copy the file to a local path")
-    return os.path.join(base, path[len("file://"):] if scheme else path)
+            return [SourceFile(p, located(p, base), encoding) for p in paths]
+        case ManifestSource():
+            return manifest_files(source, base)

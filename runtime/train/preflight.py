@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sexpgpu.diagnostics import Diagnostic, SexpError
 from sexpgpu.runtime.artifact import Manifest
+from sexpgpu.runtime.dataio.manifest.build import heads_that_differ
 from sexpgpu.runtime.dataio.sources import stage_sources
 from sexpgpu.runtime.dataio.spec import FilesSource, LoaderSpec, StageSpec
 
@@ -51,6 +52,7 @@ def _stage(spec: LoaderSpec, stage: StageSpec, data_root: str | None) -> tuple[l
         except SexpError as error:
             # A file without records is no problem where others have some: the stage as a whole tells.
             problems += [d for d in error.diagnostics if d.code not in ("E-DATA-007", "E-DATA-008")]
+    problems += heads_that_differ(files)
     if problems:
         return problems, ""
     try:

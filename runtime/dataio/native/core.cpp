@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "remote/remote_file.h"
+
 namespace sexpgpu::dataio {
 namespace {
 
@@ -14,19 +16,23 @@ constexpr int64_t kDecoderBytes = int64_t{16} << 20;  // the bytes of a file tha
 constexpr int64_t kWindowBytes = int64_t{1} << 20;    // or this much for each field, where that is more
 constexpr int64_t kRecordDecoderBytes = int64_t{80} << 20;  // of zstd frames: units ahead, and the text of a job
 constexpr int64_t kSlotBytes = 8;                     // the number of a row in the shuffle buffer
+constexpr int kFarThreads = 4;
 constexpr int64_t kSpareSlabs = 2;                    // one being filled, one in the hands of the caller
+
+// Threads that wait for far bytes decode nothing meanwhile: a few more keep several runs on their way.
+int threads_for(int asked, const Store& store) { return store.has_far() ? std::max(asked, kFarThreads) : asked; }
 
 }  // namespace
 
 Core::Core(const std::vector<std::vector<FileName>>& sources, const std::vector<Field>& fields,
-           const CoreOptions& options, const std::function<void()>& poll)
-    : counter_(std::make_shared<std::atomic<int64_t>>(0)),
+           const CoreOptions& options, std::shared_ptr<const Store> store, const std::function<void()>& poll)
+    : store_(std::move(store)),
       slabs_(std::make_shared<SlabPool>(SlabShape(fields, options.batch), options.prefetch + kSpareSlabs)),
       settings_{.share = {options.batch, options.world, options.rank},
                 .shuffle = options.shuffle,
                 .partial = options.partial,
                 .endless = options.endless,
-                .threads = options.threads,
+                .threads = threads_for(options.threads, *store_),
                 .prefetch = options.prefetch,
                 .on_bad_data = options.on_bad_data,
                 .bad_budget = options.bad_budget,
@@ -35,10 +41,10 @@ Core::Core(const std::vector<std::vector<FileName>>& sources, const std::vector<
                            .run_bytes = kRunBytes,
                            .lookahead_rows = std::max<int64_t>(options.lookahead_bytes / row_bytes(fields), 1),
                            .pieces = kPieces,
-                           .open_runs = options.threads + 1}},
+                           .open_runs = threads_for(options.threads, *store_) + 1}},
       pid_(::getpid()) {
   for (const auto& files : sources)
-    layouts_.push_back(open_layout(files, fields, options.threads, !options.endless, counter_, poll));
+    layouts_.push_back(open_layout(files, fields, settings_.threads, !options.endless, store_, poll));
 }
 
 int64_t Core::rows() const {
@@ -55,8 +61,13 @@ bool Core::seekable() const { return settings_.weights.empty() && rows() >= 0; }
 
 void Core::stop() {
   // A forked child has the memory of the threads but not the threads: to join them would wait for ever.
-  if (::getpid() != pid_) static_cast<void>(engine_.release());
+  if (::getpid() != pid_) {
+    static_cast<void>(engine_.release());
+    return;
+  }
+  store_->interrupt();
   engine_.reset();
+  store_->resume();
 }
 
 void Core::start(const Begin& begin) {
@@ -84,7 +95,10 @@ int64_t Core::memory_bound() const {
   const int64_t decoder = std::max({kDecoderBytes, windows, records ? kRecordDecoderBytes : 0});
   int64_t held = 0;
   for (const auto& layout : layouts_) held += layout->held_bytes();
-  return slabs + slots * (row + kSlotBytes) + decoded + open * (decoder + 2 * piece) + held;
+  // Far files hold what they read ahead, and each decoder's bytes a second time while they arrive.
+  const int64_t far = store_->has_far() ? (settings_.threads + 3) * kRemoteHeldBytes + settings_.threads * kDecoderBytes
+                                        : 0;
+  return slabs + slots * (row + kSlotBytes) + decoded + open * (decoder + 2 * piece) + far + held;
 }
 
 }  // namespace sexpgpu::dataio

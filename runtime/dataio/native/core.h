@@ -32,7 +32,7 @@ class Core {
  public:
   // The files of each source. `poll` may throw, which ends the opening of files.
   Core(const std::vector<std::vector<FileName>>& sources, const std::vector<Field>& fields, const CoreOptions& options,
-       const std::function<void()>& poll);
+       std::shared_ptr<const Store> store, const std::function<void()>& poll);
   ~Core() { stop(); }
 
   const std::vector<std::shared_ptr<Layout>>& layouts() const { return layouts_; }
@@ -56,13 +56,13 @@ class Core {
 
   int64_t ready() const { return engine_ ? engine_->ready() : 0; }
   std::vector<Omission> take_omissions() { return engine_ ? engine_->take_omissions() : std::vector<Omission>{}; }
-  int64_t bytes_read() const { return counter_->load(std::memory_order_relaxed); }
+  int64_t bytes_read() const { return store_->bytes_read(); }
 
   // What the loader holds at most, in bytes, with one batch in the hands of the caller. docs/loader.md has the sum.
   int64_t memory_bound() const;
 
  private:
-  ByteCounter counter_;
+  std::shared_ptr<const Store> store_;
   std::vector<std::shared_ptr<Layout>> layouts_;
   std::shared_ptr<SlabPool> slabs_;
   Settings settings_;

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -12,6 +13,7 @@
 
 #include "core.h"
 #include "order/random.h"
+#include "remote/bindings.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -22,16 +24,19 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{50};  // how long a signal such as Ctrl-C may go unseen
 
 using FieldTuple = std::tuple<std::string, std::string, std::string, std::vector<int64_t>>;
-// Name, path, encoding, bytes (-1: not known), and blocks of rows, bytes and offset, if they are known.
+// Name, path, encoding; then what a manifest tells, -1 and empty where nothing: bytes, version, records, blocks of
+// offset, bytes and records, and the manifest's name.
 using BlockTuple = std::tuple<int64_t, int64_t, int64_t>;
-using FileTuple = std::tuple<std::string, std::string, std::string, int64_t, std::vector<BlockTuple>>;
+using FileTuple = std::tuple<std::string, std::string, std::string, int64_t, std::string, int64_t,
+                             std::vector<BlockTuple>, std::string>;
 // Alive, taken, base, omitted, epoch rows, epoch's first row, then of the place: row, epoch, file, offset, record, line.
 using SourceNumbers = std::vector<int64_t>;
 constexpr size_t kSourceNumbers = 12;
 
 FileName file_of(const FileTuple& tuple) {
-  FileName file{std::get<0>(tuple), std::get<1>(tuple), std::get<2>(tuple), std::get<3>(tuple), {}};
-  for (const auto& [rows, bytes, offset] : std::get<4>(tuple)) file.blocks.push_back({rows, bytes, offset});
+  const auto& [name, path, encoding, bytes, version, records, blocks, listed_in] = tuple;
+  FileName file{name, path, encoding, {bytes, version}, records, {}, listed_in};
+  for (const auto& [offset, length, rows] : blocks) file.blocks.push_back({rows, length, offset});
   return file;
 }
 
@@ -66,7 +71,8 @@ void poll_signals() {
 std::unique_ptr<Core> make_core(const std::vector<std::vector<FileTuple>>& sources,
                                 const std::vector<FieldTuple>& fields, int64_t batch, int64_t world, int64_t rank,
                                 int64_t shuffle, bool partial, int threads, int prefetch, int64_t lookahead,
-                                const std::vector<double>& weights, bool endless, int on_bad_data, int64_t bad_budget) {
+                                const std::vector<double>& weights, bool endless, int on_bad_data, int64_t bad_budget,
+                                std::shared_ptr<FetchQueue> fetches) {
   std::vector<Field> made;
   for (const auto& field : fields) made.push_back(field_of(field));
   std::vector<std::vector<FileName>> names;
@@ -77,7 +83,8 @@ std::unique_ptr<Core> make_core(const std::vector<std::vector<FileTuple>>& sourc
   const CoreOptions options{batch,   world,   rank,    shuffle, partial, threads, prefetch, lookahead,
                             weights, endless, static_cast<OnBadData>(on_bad_data), bad_budget};
   const nb::gil_scoped_release released;
-  return std::make_unique<Core>(names, made, options, poll_signals);
+  auto store = std::make_shared<const Store>(std::move(fetches));
+  return std::make_unique<Core>(names, made, options, std::move(store), poll_signals);
 }
 
 void start(Core& core, uint64_t key, int64_t epoch, int64_t position, int64_t rows, int64_t omitted,
@@ -197,7 +204,9 @@ NB_MODULE(_native, m) {
       .def("stop", &Core::stop, nb::call_guard<nb::gil_scoped_release>())
       .def("next", &next);
 
+  bind_remote(m);
   m.def("open_core", &make_core, "sources"_a, "fields"_a, "batch"_a, "world"_a, "rank"_a, "shuffle"_a, "partial"_a,
-        "threads"_a, "prefetch"_a, "lookahead"_a, "weights"_a, "endless"_a, "on_bad_data"_a, "bad_budget"_a);
+        "threads"_a, "prefetch"_a, "lookahead"_a, "weights"_a, "endless"_a, "on_bad_data"_a, "bad_budget"_a,
+        "fetches"_a.none());
   m.def("encodings", &encodings, "The names of the encodings that are read.");
 }

@@ -114,7 +114,8 @@ class Reader {
 };
 
 // Opens a source of the named encoding and checks its columns against the fields as far as its head tells. `blocks`
-// are those of a reader that was open before, or of a manifest: the file is counted then. Throws FaultError.
+// are those of a reader that was open before, or of a manifest: the file is counted then. Without fields, the bytes of
+// blocks are those of all columns. Throws FaultError.
 std::shared_ptr<Reader> open_reader(const std::string& encoding, std::shared_ptr<ByteSource> source,
                                     const std::vector<Field>& fields, const std::vector<Block>& blocks);
 

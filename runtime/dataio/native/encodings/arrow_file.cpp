@@ -8,12 +8,14 @@
 namespace sexpgpu::dataio {
 
 void ArrowFile::load(const std::vector<arrow::io::ReadRange>& ranges) {
+  std::vector<Span> spans;
   for (const auto& range : ranges) {
     auto buffer = arrow::AllocateBuffer(range.length);
     if (!buffer.ok()) throw std::bad_alloc();
-    source_->read(range.offset, range.length, (*buffer)->mutable_data());
+    spans.push_back({range.offset, range.length, (*buffer)->mutable_data()});
     ranges_.push_back({range.offset, std::move(*buffer)});
   }
+  source_->read_all(spans);
 }
 
 arrow::Result<int64_t> ArrowFile::clip(int64_t position, int64_t count) const {

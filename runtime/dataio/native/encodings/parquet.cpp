@@ -81,6 +81,8 @@ class ParquetReader final : public Reader {
     }
     std::set<int> leaves;
     for (const auto& plan : file_->plans) leaves.insert(plan.leaves.begin(), plan.leaves.end());
+    if (file_->fields.empty())
+      for (int leaf = 0; leaf < file_->metadata->num_columns(); ++leaf) leaves.insert(leaf);
     file_->leaves.assign(leaves.begin(), leaves.end());
   }
 
@@ -99,6 +101,7 @@ class ParquetReader final : public Reader {
           if (start < 0 || bytes < 0 || start > file_->source->size() || bytes > file_->source->size() - start)
             bad_footer("row group " + std::to_string(i) + " reaches past the end of the file");
           blocks_[i].bytes += bytes;
+          blocks_[i].offset = blocks_[i].offset < 0 ? start : std::min(blocks_[i].offset, start);
         }
       } catch (const FaultError&) {
         throw;

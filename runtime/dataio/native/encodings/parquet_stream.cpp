@@ -152,7 +152,7 @@ class ParquetJob final : public Job {
 class ParquetStream final : public BlockStream {
  public:
   ParquetStream(std::shared_ptr<const ParquetFile> file, const std::vector<int>& row_groups, int64_t piece_bytes)
-      : file_(std::move(file)), row_groups_(row_groups), source_(std::make_shared<ArrowFile>(file_->source)) {
+      : file_(std::move(file)), row_groups_(row_groups), source_(std::make_shared<ArrowFile>(own_view(file_->source))) {
     for (const int group : row_groups_) left_ += file_->metadata->RowGroup(group)->num_rows();
     guard([&] { open(piece_bytes); });
   }

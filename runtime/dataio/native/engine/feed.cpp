@@ -191,12 +191,13 @@ namespace {
 
 // Calls `f` and gives what went wrong.
 template <typename F>
-std::optional<Fault> caught(const std::string& name, F&& f) {
+std::optional<Fault> caught(const FileName& file, F&& f) {
+  const std::string& name = file.name;
   try {
     f();
     return std::nullopt;
   } catch (const FaultError& error) {
-    return error.fault();
+    return with_manifest(error.fault(), file);
   } catch (const std::bad_alloc&) {
     return Fault{.code = "E-DATA-014", .message = "no memory is left to decode " + quoted(name)};
   } catch (const std::exception& error) {
@@ -212,13 +213,13 @@ void Feed::work(const Task& task, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::shared_ptr<Ahead> unit;
   // What goes wrong is met again by the thread that needs these bytes.
-  static_cast<void>(caught("", [&] { unit = stream->ahead(); }));
+  static_cast<void>(caught(FileName{}, [&] { unit = stream->ahead(); }));
   lock.lock();
   task.run->reading = false;
   if (!unit) return;
   wake_();
   lock.unlock();
-  static_cast<void>(caught("", [&] { unit->run(); }));
+  static_cast<void>(caught(FileName{}, [&] { unit->run(); }));
   lock.lock();
 }
 
@@ -232,7 +233,7 @@ bool Feed::wanted(const Run& run, int64_t records) const {
 
 void Feed::advance(const std::shared_ptr<Run>& run, std::unique_lock<std::mutex>& lock) {
   auto stream = run->stream;
-  const std::string& name = layout_->files()[run->file].name.name;
+  const FileName& name = layout_->files()[run->file].name;
   const int64_t skips = ledger_->skips();
   lock.unlock();
   std::unique_ptr<Job> job;

@@ -13,23 +13,54 @@ namespace {
 
 constexpr int64_t kHeldBytes = 4096;  // of a reader that is not open yet
 
-FileEntry entry_of(const FileName& name, const std::vector<Block>& blocks, bool counted, int64_t bytes,
+FileEntry entry_of(const FileName& name, const std::vector<Block>& blocks, bool counted, Expected found,
                    int64_t held) {
-  FileEntry entry{{name.name, name.path, name.encoding, bytes, {}}, blocks, {0}, counted, bytes, held};
+  FileEntry entry{name, blocks, {0}, counted, std::move(found), held};
+  entry.name.blocks.clear();
   for (const Block& block : entry.blocks) entry.block_start.push_back(entry.block_start.back() + block.rows);
   return entry;
+}
+
+// The manifest has to say the same as the file, as far as it says anything.
+void check_counts(const FileName& name, const std::vector<Block>& listed, const std::vector<Block>& found) {
+  if (name.listed_in.empty()) return;
+  const auto disagree = [&](int64_t said, int64_t has, const std::string& what) {
+    fail({.code = "E-DATA-032",
+          .message = quoted(name.listed_in) + " says that " + quoted(name.name) + " has " + std::to_string(said) + what +
+                     ", and it has " + std::to_string(has),
+          .advice = "write the manifest again with `sexpc manifest`, or put the file back that it lists"});
+  };
+  const auto sum = [](const std::vector<Block>& blocks) {
+    int64_t rows = 0;
+    for (const Block& block : blocks) rows += block.rows;
+    return rows;
+  };
+  if (name.records >= 0 && name.records != sum(found)) disagree(name.records, sum(found), " records");
+  if (listed.empty()) return;
+  if (listed.size() != found.size()) disagree(listed.size(), found.size(), " blocks");
+  for (size_t i = 0; i < found.size(); ++i)
+    if (listed[i].rows != found[i].rows) disagree(listed[i].rows, found[i].rows, " records in block " + std::to_string(i));
+}
+
+std::shared_ptr<Reader> open_listed(const FileName& name, std::shared_ptr<ByteSource> source,
+                                    const std::vector<Field>& fields, const std::vector<Block>& blocks) {
+  try {
+    return open_reader(name.encoding, std::move(source), fields, blocks);
+  } catch (const FaultError& error) {
+    fail(with_manifest(error.fault(), name));
+  }
 }
 
 // One pass over the list of files by several threads.
 class Opening {
  public:
   // The readers of the first `keep` files stay open: they are wanted at once.
-  Opening(const std::vector<FileName>& names, const std::vector<Field>& fields, bool count, ByteCounter counter,
-          size_t keep)
+  Opening(const std::vector<FileName>& names, const std::vector<Field>& fields, bool count,
+          std::shared_ptr<const Store> store, size_t keep)
       : names_(names),
         fields_(fields),
         count_(count),
-        counter_(std::move(counter)),
+        store_(std::move(store)),
         entries_(names.size()),
         readers_(std::min(keep, names.size())) {}
 
@@ -47,6 +78,7 @@ class Opening {
       }
     } catch (...) {
       stop_ = true;
+      store_->interrupt();
       throw;
     }
     if (error_) std::rethrow_exception(error_);
@@ -65,14 +97,17 @@ class Opening {
     for (size_t i = next_++; i < names_.size() && !stop_ && i < bad_; i = next_++) {
       try {
         // What a manifest has told is believed until the file's turn comes; but the first one is wanted at once.
-        if (!names_[i].blocks.empty() && i > 0) {
-          entries_[i] = entry_of(names_[i], names_[i].blocks, true, names_[i].bytes, kHeldBytes);
+        const FileName& name = names_[i];
+        if (name.told() && i > 0) {
+          entries_[i] = entry_of(name, name.blocks, true, name.expected, kHeldBytes);
           continue;
         }
-        const auto source = open_local(names_[i].path, names_[i].name, counter_);
-        auto reader = open_reader(names_[i].encoding, source, fields_, names_[i].blocks);
+        const auto source = store_->open(name.path, name.name, name.expected);
+        auto reader = open_listed(name, source, fields_, name.blocks);
         if (count_ && !reader->counted()) reader->count(stop_);
-        entries_[i] = entry_of(names_[i], reader->blocks(), reader->counted(), source->size(), reader->held_bytes());
+        if (reader->counted()) check_counts(name, name.blocks, reader->blocks());
+        entries_[i] = entry_of(name, reader->blocks(), reader->counted(), {source->size(), source->version()},
+                               reader->held_bytes());
         if (i < readers_.size()) readers_[i] = std::move(reader);
       } catch (...) {
         const std::lock_guard lock(mutex_);
@@ -90,7 +125,7 @@ class Opening {
   const std::vector<FileName>& names_;
   const std::vector<Field>& fields_;
   bool count_;
-  ByteCounter counter_;
+  std::shared_ptr<const Store> store_;
   std::vector<std::optional<FileEntry>> entries_;
   std::vector<std::shared_ptr<Reader>> readers_;
   std::atomic<size_t> next_ = 0;
@@ -104,12 +139,20 @@ class Opening {
 
 }  // namespace
 
+Fault with_manifest(Fault fault, const FileName& file) {
+  if (fault.code == "E-DATA-032" && !file.listed_in.empty()) {
+    fault.notes.push_back("they were counted for the manifest " + quoted(file.listed_in));
+    fault.advice = "write the manifest again with `sexpc manifest`, or put the file back that it lists";
+  }
+  return fault;
+}
+
 Layout::Layout(std::vector<Field> fields, std::vector<FileEntry> files, std::vector<std::shared_ptr<Reader>> readers,
-               ByteCounter counter, size_t open_files)
+               std::shared_ptr<const Store> store, size_t open_files)
     : fields_(std::move(fields)),
       files_(std::move(files)),
       start_{0},
-      counter_(std::move(counter)),
+      store_(std::move(store)),
       open_files_(open_files),
       row_bytes_(dataio::row_bytes(fields_)) {
   for (const auto& file : files_) {
@@ -146,9 +189,11 @@ std::shared_ptr<Reader> Layout::reader(int file) const {
     return it->second;
   }
   const FileEntry& entry = files_[file];
-  const auto source = open_local(entry.name.path, entry.name.name, counter_);
-  auto reader = open_reader(entry.name.encoding, source, fields_, entry.counted ? entry.blocks : std::vector<Block>{});
-  if ((entry.counted && reader->blocks() != entry.blocks) || (entry.bytes >= 0 && source->size() != entry.bytes))
+  const auto source = store_->open(entry.name.path, entry.name.name, entry.found);
+  auto reader = open_listed(entry.name, source, fields_, entry.counted ? entry.blocks : std::vector<Block>{});
+  if (entry.counted) check_counts(entry.name, entry.blocks, reader->blocks());
+  if ((entry.counted && !std::ranges::equal(reader->blocks(), entry.blocks, {}, &Block::rows, &Block::rows)) ||
+      (entry.found.bytes >= 0 && source->size() != entry.found.bytes))
     fail({.code = "E-STORE-007",
           .message = quoted(entry.name.name) + " has changed since the loader opened it",
           .advice = "write new data under a new name"});
@@ -158,11 +203,12 @@ std::shared_ptr<Reader> Layout::reader(int file) const {
 }
 
 std::shared_ptr<Layout> open_layout(const std::vector<FileName>& names, const std::vector<Field>& fields, int threads,
-                                    bool count, ByteCounter counter, const std::function<void()>& poll) {
+                                    bool count, std::shared_ptr<const Store> store,
+                                    const std::function<void()>& poll) {
   const size_t open_files = threads + 2;
-  Opening opening(names, fields, count, counter, open_files);
+  Opening opening(names, fields, count, store, open_files);
   opening.run(threads, poll);
-  return std::make_shared<Layout>(fields, opening.take(), opening.take_readers(), std::move(counter), open_files);
+  return std::make_shared<Layout>(fields, opening.take(), opening.take_readers(), std::move(store), open_files);
 }
 
 }  // namespace sexpgpu::dataio

@@ -11,19 +11,28 @@
 
 #include "field.h"
 #include "reader.h"
-#include "source.h"
+#include "store.h"
 
 namespace sexpgpu::dataio {
 
-// `name` is the path as the user wrote it, for messages; `path` where it lies. `blocks` and `bytes` (-1: not known) are
-// what a manifest tells; a file with blocks is not opened before its turn comes.
+// `name` is the path as the user wrote it, for messages; `path` where it lies.
 struct FileName {
   std::string name;
   std::string path;
   std::string encoding;
-  int64_t bytes = -1;
-  std::vector<Block> blocks;
+
+  // What the manifest `listed_in` tells, -1 and empty where it tells nothing. A file with blocks, or without records,
+  // is not opened before its turn comes.
+  Expected expected{};
+  int64_t records = -1;
+  std::vector<Block> blocks{};
+  std::string listed_in{};
+
+  bool told() const { return !blocks.empty() || records == 0; }
 };
+
+// A file that disagrees with its manifest is told together with it.
+Fault with_manifest(Fault fault, const FileName& file);
 
 // What stays of a file when its reader is closed.
 struct FileEntry {
@@ -31,7 +40,7 @@ struct FileEntry {
   std::vector<Block> blocks;
   std::vector<int64_t> block_start;  // the file's row at which each block begins, and its end
   bool counted = true;               // else there are no blocks, and how many rows it has is not known
-  int64_t bytes = 0;
+  Expected found{};        // its size and version
   int64_t held_bytes = 0;  // by the reader, while it is open
   int64_t rows() const { return block_start.back(); }
 };
@@ -41,7 +50,7 @@ class Layout {
  public:
   // `readers` are those of the first files, still open.
   Layout(std::vector<Field> fields, std::vector<FileEntry> files, std::vector<std::shared_ptr<Reader>> readers,
-         ByteCounter counter, size_t open_files);
+         std::shared_ptr<const Store> store, size_t open_files);
 
   const std::vector<Field>& fields() const { return fields_; }
   const std::vector<FileEntry>& files() const { return files_; }
@@ -64,7 +73,7 @@ class Layout {
   std::vector<Field> fields_;
   std::vector<FileEntry> files_;
   std::vector<int64_t> start_;
-  ByteCounter counter_;
+  std::shared_ptr<const Store> store_;
   size_t open_files_;
   int64_t row_bytes_;
   bool counted_ = true;
@@ -76,6 +85,7 @@ class Layout {
 // With `count`, files of unknown length are read through to count their rows. `poll` is called a few times a second by
 // the calling thread and may throw, which stops the work.
 std::shared_ptr<Layout> open_layout(const std::vector<FileName>& names, const std::vector<Field>& fields, int threads,
-                                    bool count, ByteCounter counter, const std::function<void()>& poll);
+                                    bool count, std::shared_ptr<const Store> store,
+                                    const std::function<void()>& poll);
 
 }  // namespace sexpgpu::dataio

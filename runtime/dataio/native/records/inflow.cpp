@@ -34,6 +34,7 @@ std::unique_ptr<Inflow> plain_inflow(std::shared_ptr<ByteSource> source, int64_t
 }
 
 std::unique_ptr<Inflow> open_inflow(Compression compression, std::shared_ptr<ByteSource> source, int64_t offset) {
+  source = own_view(source);
   switch (compression) {
     case Compression::none: return plain_inflow(std::move(source), offset);
     case Compression::gzip: return gzip_inflow(std::move(source), offset);

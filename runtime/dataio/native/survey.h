@@ -1,0 +1,25 @@
+// What a file holds, whatever its fields: its size, its version, and its blocks with their records.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reader.h"
+#include "store.h"
+
+namespace sexpgpu::dataio {
+
+struct Survey {
+  int64_t bytes = 0;
+  std::string version{};
+  std::vector<Block> blocks{};
+};
+
+// Counts the records of a file. Ends early, with what it has, when `stop` is set. Throws FaultError.
+Survey survey(const Store& store, const std::string& path, const std::string& name, const std::string& encoding,
+              const std::atomic<bool>& stop);
+
+}  // namespace sexpgpu::dataio
