@@ -49,14 +49,16 @@ def main() -> None:
     write(folder, "jsonl.gz", [
         *(gzip.compress(text, level, mtime=0) for text in lines[:3] for level in (0, 1, 9)),
         gzip.compress(lines[0][:200], mtime=0) + gzip.compress(lines[0][200:], mtime=0) + bytes(9),
-        b"\x1f\x8b\x08\x1e" + bytes(6) + b"\x02\x00ab" + b"name\0comment\0" + bytes(2) + gzip.compress(b"{}\n", mtime=0)[10:],
+        b"\x1f\x8b\x08\x1e" + bytes(6) + b"\x02\x00ab" + b"name\0comment\0" + bytes(2)
+        + gzip.compress(b"{}\n", mtime=0)[10:],
     ])
     plain, checked = zstandard.ZstdCompressor(write_content_size=False), zstandard.ZstdCompressor(write_checksum=True)
     skippable = struct.pack("<II", 0x184D2A50, 3) + b"abc"
     for encoding, texts in (("jsonl.zst", lines[:3]), ("msgpack.zstf", packed[:4])):
         write(folder, encoding, [
             *(compressor.compress(text) for text in texts for compressor in (plain, checked)),
-            skippable + plain.compress(texts[0][:100]) + plain.compress(b"") + checked.compress(texts[0][100:]) + skippable,
+            skippable + plain.compress(texts[0][:100]) + plain.compress(b"") + checked.compress(texts[0][100:])
+            + skippable,
         ])
     table = pa.table({"x": pa.array([r["x"] for r in GOOD]), "y": pa.array([r["y"] for r in GOOD]),
                       "p": pa.array([r["p"] for r in GOOD]), "f": pa.array([r["f"] for r in GOOD]),
