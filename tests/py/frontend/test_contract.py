@@ -257,7 +257,11 @@ def test_run(found, form, expected):
 
 def test_precision(found):
     assert found(experiment(extra="(defvar precision (precision :compute :f32))")) == []
-    assert found(experiment(extra="(defvar precision (precision :compute :bf16))")) == ["E-VALUE-007"]
+    assert found(experiment(extra="(defvar precision (precision :compute :bf16))")) == []
+    assert found(experiment(extra="(defvar precision (precision :compute :f16 :loss-scale :dynamic))")) == []
+    assert found(experiment(extra="(defvar precision (precision :compute :f16))")) == ["E-VALUE-015"]
+    for wrong in (":compute :f64", ":params :i32", ":loss-scale -1", ":loss-scale :often"):
+        assert found(experiment(extra=f"(defvar precision (precision {wrong}))")) == ["E-VALUE-007"]
     assert found(experiment(extra="(defvar precision (precision :comput :bf16))")) == ["E-ARITY-003"]
 
 

@@ -159,7 +159,8 @@ def test_an_optimizer_is_checked(found):
         assert found(text(**wrong)) == ["E-CONTRACT-022"], wrong
     assert found(text(more=':groups [["nothing*" :lr 1.0]]')) == ["E-CONTRACT-018"]
     assert found(text(more=':groups [["w" :frozen true]]')) == []
-    assert found(text(more=":ema 0.99")) == ["E-VALUE-007"]
+    assert found(text(more=":ema 0.99")) == []
+    assert found(text(more=":ema 1")) == ["E-CONTRACT-022"]
     assert found(text(more=":momentum 0.9")) == ["E-ARITY-003"]
     assert found(text(update="(fn (p g s) s)")) == ["E-ARITY-001"]
 

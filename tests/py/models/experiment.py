@@ -34,12 +34,12 @@ def compiled(path: Path, out: Path, **overrides: str) -> Path:
 
 
 class Trained:
-    """An experiment on this machine's processor. `hyper` is the value of each schedule, in order."""
+    """An experiment, its text or its file, on this processor. `hyper` is the value of each schedule, in order."""
 
-    def __init__(self, text: str, folder: Path, seed: int = 0, **overrides: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "experiment.sexp"
-        path.write_text(text)
+    def __init__(self, text: str | Path, folder: Path, seed: int = 0, **overrides: str) -> None:
+        path = text if isinstance(text, Path) else folder / "experiment.sexp"
+        if isinstance(text, str):
+            path.write_text(text)
         self.session = Session(read_artifact(compiled(path, folder / "experiment.vmfb", **overrides)),
                                Device("local-task", 2))
         self.session.init(seed)
@@ -58,13 +58,14 @@ class Trained:
         return {name: array for name, array in self.state().items() if name in names}
 
     def step(self, batch: Batch, hyper: Sequence[float] | None = None) -> NDArray:
-        """The metrics' vector: the loss and its weight first, the gradient norm and the skip flag last."""
+        """The metrics' vector, the loss first; then the gradient norm and whether the step was skipped."""
         if hyper is None:
             hyper = [s.constant for s in self.manifest.schedules]
-        outcome = self.session.step({k: np.ascontiguousarray(v) for k, v in batch.items()},
-                                    (self.seed, self.done, 0, 0), list(hyper))
+        outcome = self.session.microbatch({k: np.ascontiguousarray(v) for k, v in batch.items()},
+                                          (self.seed, self.done, 0, 0), list(hyper))
+        norm, skipped = self.session.update(list(hyper), 1)
         self.done += 1
-        return np.array(outcome.metrics)
+        return np.array([*outcome.metrics, norm, float(skipped)])
 
     def losses(self, batches: Sequence[Batch], hyper: Sequence[float] | None = None) -> list[float]:
         return [float(self.step(batch, hyper)[0]) for batch in batches]
