@@ -41,6 +41,7 @@ def persist(name: str, task: Task, policy: RetryPolicy, budget: Budget, stopped:
         except Exception as problem:
             failure = failure_of(problem, name)
         if task.complete:
+            budget.give_back()
             return None
         if stopped():
             break

@@ -191,6 +191,23 @@ def test_the_budget_ends_a_store_that_mostly_fails(spec: LoaderSpec, proxy: Faul
     assert len(proxy.requests) < 20 + 2 * worker.WORKERS
 
 
+def test_a_store_that_fails_now_and_then_never_spends_the_budget(
+        server: Server, proxy: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of all requests, far more than the budget is large: a run of weeks meets that too."""
+    from sexpgpu.runtime.dataio.remote import retry, worker
+
+    policy = retry.RetryPolicy(tries=50, budget=30, first=0.001, longest=0.002)
+    monkeypatch.setattr(worker, "default_policy", lambda: policy)
+    spec = uploaded(server, tmp_path, [[20]] * 60, shuffle=0)
+    proxy.plan = lambda request: Fault(status=503, code="SlowDown") if request.number % 4 == 1 else NONE
+    with Loader(spec, partial=True) as loader:
+        assert read_ids(loader) == list(range(1200))
+        for _ in range(2):
+            loader.rewind()
+            read_ids(loader)
+        assert loader.stats().retries > 40
+
+
 def test_objects_that_are_not_there(server: Server, proxy: FaultProxy) -> None:
     d = refused(id_spec(Path("/nowhere"), ["s3://data/none.parquet"], batch=1))
     assert d.code == "E-STORE-001" and "`s3://data/none.parquet`" in d.message and "looked for" not in str(d.notes)
