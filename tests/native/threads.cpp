@@ -16,7 +16,7 @@ int main(int, char** words) {
   const std::string folder = words[1];
   const std::vector<Field> fields{{"x", "x", DType::i32, {4}, 4, 16}};
   const auto file = [&](const char* name, const char* encoding) {
-    return FileName{name, folder + "/" + name, encoding, -1, {}};
+    return FileName{name, folder + "/" + name, encoding};
   };
   const std::vector<std::vector<FileName>> one{{file("a.jsonl.gz", "jsonl.gz"), file("b.msgpack.zst", "msgpack.zst"),
                                                 file("c.jsonl", "jsonl")}};
@@ -28,7 +28,8 @@ int main(int, char** words) {
         for (const bool weighted : {false, true}) {
           const std::vector<double> weights = weighted ? std::vector<double>{1, 2, 0.5} : std::vector<double>{};
           const CoreOptions options{16, 1, 0, shuffle, false, 3, 3, 1 << 16, weights, endless, policy, 50};
-          Core core(weighted ? mixed : one, fields, options, [] {});
+          const auto store = std::make_shared<const Store>(nullptr);
+          Core core(weighted ? mixed : one, fields, options, store, [] {});
           std::atomic<bool> over = false;
           Begin begin;
           begin.rows = core.rows();
