@@ -11,7 +11,8 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find compiler runtime cli diagn
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-py test-lit test-slow lint format bless bench clean
+FUZZ_SECONDS ?= 5
+.PHONY: help demo test test-py test-lit test-slow test-native lint format bless bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -51,6 +52,14 @@ test-lit: $(VENV)/test.stamp  ## run the golden tests under tests/lit
 
 test-slow: $(VENV)/test.stamp  ## run the sweeps that take minutes
 	$(BIN)/python -m pytest -m slow
+
+NATIVE := build/native
+test-native: $(VENV)/test.stamp  ## fuzz the decoders under ASan and UBSan, race the loader's threads under TSan, a short while
+	$(BIN)/cmake -S tests/native -B $(NATIVE) -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	$(BIN)/ninja -C $(NATIVE)
+	$(BIN)/python tests/native/make_corpus.py build/corpus
+	for e in parquet jsonl jsonl.gz jsonl.zst msgpack msgpack.zstf; do $(NATIVE)/fuzz-$$e build/corpus/$$e $(FUZZ_SECONDS) || exit 1; done
+	$(NATIVE)/threads build/corpus/threads
 
 lint: $(VENV)/lint.stamp $(VENV)/test.stamp  ## check style and types
 	$(BIN)/ruff check .

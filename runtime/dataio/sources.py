@@ -43,7 +43,7 @@ def stage_sources(stage: StageSpec, base: str) -> tuple[Source, ...]:
         return (Source(tuple(file for source in found for file in source.files), None),)
     if len(weighted) < len(found) or not any(source.weight for source in found):
         raise ValueError(f"the sources of the stage {stage.name!r} have weights, one above 0, or none has")
-    if any(not math.isfinite(source.weight) or source.weight < 0 for source in weighted):
+    if any(weight is not None and not 0 <= weight < math.inf for weight in (source.weight for source in weighted)):
         raise ValueError(f"the weights of the stage {stage.name!r} are finite numbers from 0 on")
     read = [source for source in found if source.weight]
     for source in read:

@@ -49,10 +49,12 @@ class Loader(Protocol):
 
 
 class OpenLoader(Protocol):
-    """How a loader is opened; the signature of `dataio.Loader`."""
+    """How a loader is opened; the signature of `dataio.Loader`. The last two are given only where bad data is left out.
+    """
 
     def __call__(self, spec: LoaderSpec, *, stage: str, seed: int, prefetch: int, partial: bool,
-                 cursor: dict[str, Json] | None, data_root: str | None) -> Loader: ...
+                 cursor: dict[str, Json] | None, data_root: str | None, on_bad_data: str = "error",
+                 bad_budget: int = 0) -> Loader: ...
 
 
 class Listens(Protocol):

@@ -269,5 +269,6 @@ def test_msgpack_and_json_agree_with_parquet(tmp_path_factory: pytest.TempPathFa
     wanted = outcome(lambda: read_column(folder, pa.array([value], kind), dtype))
     assert outcome(lambda: read_data(folder, msgpack.packb({"x": value}), "msgpack", dtype)) == wanted
     assert outcome(lambda: read_data(folder, msgpack.packb({"x": [value]}), "msgpack", dtype, (1,))) == wanted
-    if not (isinstance(value, float) and math.isnan(value) and dtype.startswith("f")):
+    # Beyond 2^53 the shortest text of a float is another integer than the float, and a text is taken at its word.
+    if not (isinstance(value, float) and (math.isnan(value) or abs(value) >= 2**53)):
         assert outcome(lambda: read_data(folder, json.dumps({"x": value}).encode(), "jsonl", dtype)) == wanted

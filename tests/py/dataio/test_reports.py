@@ -25,8 +25,8 @@ import zstandard
 from dataio_helpers import diagnostic_of, id_spec, make_spec, read_column, read_ids, refused, write, write_ids
 from record_files import encode, read_all, read_data, refusal, spec_of
 from sexpgpu.diagnostics import SexpError
-from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader, LoaderSpec, StageSpec
-from stage_model import ModelSource, make_stage, model_stage, take
+from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader, LoaderSpec, ManifestSource, StageSpec
+from stage_model import ID, ModelSource, make_stage, model_stage, take
 
 MIXED = [ModelSource((tuple(range(30)), tuple(range(30, 41))), "jsonl.gz"),
          ModelSource((tuple(range(41, 77)),), "parquet"), ModelSource((tuple(range(77, 100)),), "msgpack.zstf")]
@@ -280,8 +280,8 @@ def test_datasets_3060_a_cut_file_is_told_with_its_byte(tmp_path: Path, encoding
     whole = encode([{"x": i, "pad": "abc" * (i % 7)} for i in range(500)], encoding)
     for size in (len(whole) - 1, len(whole) // 2, 30):
         found = refusal(tmp_path, whole[:size], encoding)
-        assert found.code == "E-STORE-005" and f"`a.{encoding}` is cut" in found.message
-        assert f"byte {size}" in found.message
+        assert found.code == "E-STORE-005" and f"byte {size}" in found.message
+        assert f"`a.{encoding}` is cut" in found.message
 
 
 def test_streaming_662_the_first_batch_waits_for_one_file_only(tmp_path: Path) -> None:
@@ -301,24 +301,24 @@ def test_streaming_662_the_first_batch_waits_for_one_file_only(tmp_path: Path) -
         assert loader.stats().bytes_read < len(big)
 
 
-def test_streaming_399_a_count_that_disagrees_names_both(tmp_path: Path) -> None:
-    from sexpgpu.runtime.dataio.core import open_core
-
-    for encoding, count in (("jsonl", 4), ("jsonl", 2), ("msgpack.zstf", 4), ("msgpack.zstf", 2), ("parquet", 4)):
-        path = tmp_path / f"a.{encoding}"
-        if encoding == "parquet":
-            write(path, {"x": pa.array([1, 2, 3])}, row_group_size=2)
-        else:
-            path.write_bytes(encode([{"x": i} for i in range(3)], encoding))
-        with pytest.raises(SexpError) as caught:
-            core = open_core([[("a", str(path), encoding, -1, [(count, 0, 0)])]], [("x", "x", "i32", [])], 1, 1, 0, 0,
-                             False, 1, 1, 1 << 20, [], False, 0, 0)
-            core.start(0, 0, 0, core.rows, 0, 0, None)
-            while core.next()[0] is not None:
-                pass
-        found = diagnostic_of(caught)
-        assert found.code == "E-DATA-032" and "`a`" in found.message
-        assert str(count) in found.message or str(count - 3) in found.message
+@pytest.mark.parametrize("encoding", ["parquet", "jsonl.gz", "msgpack.zstf"])
+@pytest.mark.parametrize("count", [2, 4])
+def test_streaming_399_an_index_that_disagrees_names_both(tmp_path: Path, encoding: str, count: int) -> None:
+    if encoding == "parquet":
+        write(tmp_path / "a.parquet", {"id": pa.array([1, 2, 3])}, row_group_size=2)
+    else:
+        (tmp_path / f"a.{encoding}").write_bytes(encode([{"id": i} for i in range(3)], encoding))
+    shard = {"uri": f"a.{encoding}", "encoding": encoding, "records": count}
+    (tmp_path / "m.json").write_text(json.dumps({
+        "kind": "sexpgpu.manifest", "version": 1, "name": "m",
+        "splits": {"train": {"records": count, "shards": [shard]}}}))
+    stage = StageSpec("main", (ManifestSource("m.json", None, None, None),))
+    with pytest.raises(SexpError) as caught, Loader(LoaderSpec((ID,), (stage,), 1, str(tmp_path))) as loader:
+        list(loader)
+    found = diagnostic_of(caught)
+    assert found.code == "E-DATA-032"
+    told = " ".join((found.message, *found.notes))
+    assert f"a.{encoding}`" in told and "`m.json`" in told
 
 
 CTRL_C = """

@@ -136,7 +136,8 @@ class RecordStream final : public BlockStream {
   std::unique_ptr<Job> job(const Cut& cut) {
     // The records' text goes to the job, what follows them stays here.
     Buffer rest;
-    rest.room(std::max(kChunk + kStep, text_.size() - cut.bytes));
+    if (cut.bytes < text_.size() || file_->compression != Compression::zstd)
+      rest.room(std::max(kChunk + kStep, text_.size() - cut.bytes));
     rest.append(text_.data() + cut.bytes, text_.size() - cut.bytes);
     auto made = std::make_unique<RecordJob>(file_, std::move(text_), cut.bytes);
     text_ = std::move(rest);

@@ -88,7 +88,7 @@ class Unit final : public Ahead {
     done_.wait(lock, [this] { return state_ == State::done; });
   }
 
-  const Buffer& text() {
+  Buffer& text() {
     run();
     if (error_) std::rethrow_exception(error_);
     return out_;
@@ -153,11 +153,14 @@ class ZstdInflow final : public Inflow {
         }
         continue;
       }
-      const Buffer& text = unit->text();
-      for (const auto& [at, offset] : unit->seams) seams_.emplace_back(position_ + at, offset);
-      out.append(text.data(), text.size());
-      position_ += text.size();
+      Buffer& text = unit->text();
       const int64_t got = text.size();
+      for (const auto& [at, offset] : unit->seams) seams_.emplace_back(position_ + at, offset);
+      if (out.size() == 0)
+        std::swap(out, text);
+      else
+        out.append(text.data(), got);
+      position_ += got;
       {
         const std::lock_guard lock(mutex_);
         units_.pop_front();
