@@ -161,6 +161,11 @@ def test_keys(tmp_path: Path) -> None:
     assert read_data(tmp_path, b'{"y":1,"y":2,"x":3}', "jsonl", "i8").tolist() == [3]
     missing = refusal(tmp_path, b'{"y":1}', "jsonl")
     assert missing.code == "E-DATA-001" and "has no key `x`" in missing.message
+    for data, encoding in ((b'{"input_ids":1,"\\u0061":{"b":[]},"z":2}', "jsonl"),
+                           (msgpack.packb({"input_ids": 1, 5: 6, b"a": {}, "z": [2]}), "msgpack")):
+        missing = refusal(tmp_path, data, encoding, column="inputids")
+        assert missing.fix is not None
+        assert missing.fix.advice.startswith("there is `input_ids`, `a`, `z`; did you mean `input_ids`?")
 
 
 @pytest.mark.parametrize(("value", "dtype", "expected"), [

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "field.h"
@@ -27,6 +28,9 @@ class RecordParser {
   // Parses the next record of [at, end) into the rows of the targets and returns the byte behind it, or null where
   // none is left. `lines` counts the ends of lines passed over. Throws BadRecord, with `at` moved behind the record.
   virtual bool parse(const uint8_t*& at, const uint8_t* end, Targets& targets, int64_t& lines) = 0;
+
+  // The keys of the record that was parsed last, which lacks one (E-DATA-001) and is well-formed else.
+  virtual std::vector<std::string> keys() = 0;
 };
 
 class Format {

@@ -66,6 +66,25 @@ class JsonParser final : public RecordParser {
     return true;
   }
 
+  std::vector<std::string> keys() override {
+    std::vector<std::string> found;
+    at_ = begin_;
+    space();
+    while (*at_ != '}') {
+      ++at_;  // the brace, or a comma
+      space();
+      if (*at_ == '}') break;
+      bool escaped = false;
+      const auto [key, length] = string(escaped);
+      found.push_back(escaped ? unescaped(key, length) : std::string(reinterpret_cast<const char*>(key), length));
+      expect(':', "a colon");
+      space();
+      skip(0);
+      space();
+    }
+    return found;
+  }
+
  private:
   void record(Targets& targets) {
     if (*at_ != '{') refuse(nullptr, "E-DATA-015", "it is " + what_is(at_) + ", not a JSON object");

@@ -52,7 +52,7 @@ class MsgpackParser final : public RecordParser {
   bool parse(const uint8_t*& at, const uint8_t* end, Targets& targets, int64_t&) override {
     if (at >= end) return false;
     end_ = end;
-    at_ = at;
+    begin_ = at_ = at;
     msgpack_walk(at, end);
     targets_ = &targets;
     uint64_t keys;
@@ -61,6 +61,22 @@ class MsgpackParser final : public RecordParser {
     map(targets.top(), 0);
     targets.end_record("map");
     return true;
+  }
+
+  std::vector<std::string> keys() override {
+    std::vector<std::string> found;
+    uint64_t count = 0;
+    int header = 0;
+    msgpack_map(begin_, count, header);
+    at_ = begin_ + header;
+    for (uint64_t i = 0; i < count; ++i) {
+      uint64_t length = 0;
+      if (msgpack_text(at_, length, header) || msgpack_binary(at_, length, header))
+        found.emplace_back(reinterpret_cast<const char*>(at_ + header), length);
+      skip();
+      skip();
+    }
+    return found;
   }
 
  private:
@@ -306,6 +322,7 @@ class MsgpackParser final : public RecordParser {
     return at;
   }
 
+  const uint8_t* begin_ = nullptr;
   const uint8_t* at_ = nullptr;
   const uint8_t* end_ = nullptr;
   Targets* targets_ = nullptr;

@@ -12,6 +12,14 @@ constexpr int64_t kStep = int64_t{256} << 10;       // text asked for at a time
 constexpr int64_t kMaxRecord = int64_t{64} << 20;   // of a record, where its row is not larger still
 constexpr int64_t kTextOfByte = 32;                 // text that a byte of a row may take
 
+// A key as a message can show it: of any length, of any bytes, as it comes from a file.
+std::string printable(std::string key) {
+  if (key.size() > 80) key = key.substr(0, 80) + "…";
+  for (char& c : key)
+    if (static_cast<unsigned char>(c) < 0x20) c = '?';
+  return key;
+}
+
 // The text of some records, to be parsed into columns.
 class RecordJob final : public Job {
  public:
@@ -39,6 +47,10 @@ class RecordJob final : public Job {
         ++piece.rows;
       } catch (const BadRecord& bad) {
         Fault found = describe(bad, record, lines);
+        if (bad.code == "E-DATA-001") {
+          found.word = bad.field->column;
+          for (std::string& key : parser->keys()) found.choices.push_back(printable(std::move(key)));
+        }
         if (static_cast<int64_t>(piece.skipped.size()) >= skips) {
           piece.fault = std::move(found);
           break;

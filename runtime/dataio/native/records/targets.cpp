@@ -33,8 +33,7 @@ void Targets::match(const std::vector<Wanted>& wanted, const char* key, size_t l
 void Targets::end_record(const std::string& what) const {
   for (size_t f = 0; f < fields_.size(); ++f)
     if (depth_of_[f] == kMissing)
-      refuse(&fields_[f], "E-DATA-001", "the " + what + " has no key " + quoted(fields_[f].column),
-             "name a key that every record has with `:from`");
+      refuse(&fields_[f], "E-DATA-001", "the " + what + " has no key " + quoted(fields_[f].column));
 }
 
 std::string index_text(int64_t index, const std::vector<int64_t>& shape) {

@@ -57,7 +57,7 @@ class Targets {
   void match(const std::vector<Wanted>& wanted, const char* key, size_t length, int depth, std::vector<int>& here,
              std::vector<Wanted>& below);
 
-  // Refuses a record that lacks a field; `keys` are its own.
+  // Refuses a record that lacks a field; `what` is what its format calls a record.
   void end_record(const std::string& what) const;
 
  private:
