@@ -81,7 +81,8 @@ int64_t Core::memory_bound() const {
   const int64_t piece = std::max(kPieceBytes, row);
   const int64_t slabs = (settings_.prefetch + kSpareSlabs) * slabs_->shape().bytes;
   const int64_t epoch = rows();
-  const int64_t slots = settings_.shuffle > 1 ? (epoch < 0 ? settings_.shuffle : std::min(settings_.shuffle, epoch)) : 0;
+  int64_t slots = settings_.shuffle > 1 ? settings_.shuffle : 0;
+  if (epoch >= 0) slots = std::min(slots, epoch);
   // Rows decoded ahead, one piece more for each thread that may be decoding past the limit, and the pieces in use.
   const int64_t sources = static_cast<int64_t>(layouts_.size());
   const int64_t decoded = settings_.limits.lookahead_rows * row + (settings_.threads + sources) * piece;

@@ -29,9 +29,11 @@ using FieldTuple = std::tuple<std::string, std::string, std::string, std::vector
 using BlockTuple = std::tuple<int64_t, int64_t, int64_t>;
 using FileTuple = std::tuple<std::string, std::string, std::string, int64_t, std::string, int64_t,
                              std::vector<BlockTuple>, std::string>;
-// Alive, taken, base, omitted, epoch rows, epoch's first row, then of the place: row, epoch, file, offset, record, line.
+// Alive, taken, base, omitted, epoch rows, epoch's first row; then of the place: row, epoch, file, offset, record,
+// line.
 using SourceNumbers = std::vector<int64_t>;
 constexpr size_t kSourceNumbers = 12;
+using AnchorTuple = std::tuple<int64_t, int64_t, std::vector<SourceNumbers>>;  // row, since, sources
 
 FileName file_of(const FileTuple& tuple) {
   const auto& [name, path, encoding, bytes, version, records, blocks, listed_in] = tuple;
@@ -88,7 +90,7 @@ std::unique_ptr<Core> make_core(const std::vector<std::vector<FileTuple>>& sourc
 }
 
 void start(Core& core, uint64_t key, int64_t epoch, int64_t position, int64_t rows, int64_t omitted,
-           int64_t counted_epoch, const std::optional<std::tuple<int64_t, int64_t, std::vector<SourceNumbers>>>& anchor) {
+           int64_t counted_epoch, const std::optional<AnchorTuple>& anchor) {
   Begin begin{key, epoch, position, rows, omitted, counted_epoch, std::nullopt};
   if (anchor) {
     Anchor made{std::get<0>(*anchor), std::get<1>(*anchor), {}};

@@ -165,7 +165,7 @@ def test_keys(tmp_path: Path) -> None:
                            (msgpack.packb({"input_ids": 1, 5: 6, b"a": {}, "z": [2]}), "msgpack")):
         missing = refusal(tmp_path, data, encoding, column="inputids")
         assert missing.fix is not None
-        assert missing.fix.advice.startswith("there is `input_ids`, `a`, `z`; did you mean `input_ids`?")
+        assert missing.fix.text.startswith("there is `input_ids`, `a`, `z`; did you mean `input_ids`?")
 
 
 @pytest.mark.parametrize(("value", "dtype", "expected"), [

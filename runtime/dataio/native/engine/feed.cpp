@@ -70,7 +70,8 @@ Feed::~Feed() = default;
 bool Feed::plan() { return may_plan() && (demand_ ? plan_counted() : plan_sequence()); }
 
 bool Feed::may_plan() const {
-  if (!runs_.empty() && (queued_ >= limits_.pieces || runs_.size() >= static_cast<size_t>(limits_.pieces))) return false;
+  const int64_t runs = static_cast<int64_t>(runs_.size());
+  if (runs > 0 && (queued_ >= limits_.pieces || runs >= limits_.pieces)) return false;
   if (!demand_) {
     const bool more = endless_ || next_.file < static_cast<int>(layout_->files().size());
     return more && (runs_.empty() || held_rows_ < limits_.lookahead_rows);
@@ -138,7 +139,8 @@ bool Feed::plan_sequence() {
     run->end = 0;
     gather(*run, block, [](int64_t) { return true; });
     const int64_t record = next_.start.record + run->end;
-    next_ = run->section.blocks.empty() || record >= starts.back() ? behind : Place{0, run->epoch, run->file, {-1, record, -1}};
+    const bool whole = run->section.blocks.empty() || record >= starts.back();
+    next_ = whole ? behind : Place{0, run->epoch, run->file, {-1, record, -1}};
     run->end = -1;
     if (run->section.blocks.empty()) run->done = true;
   }

@@ -21,8 +21,8 @@ struct Omission {
   Fault reason;
 };
 
-// Of all sources of one loader, in the order in which they are met. Guarded by the engine's lock. Only one epoch counts:
-// later ones meet the same records again.
+// Of all sources of one loader, in the order in which they are met. Guarded by the engine's lock. Only one epoch
+// counts: later ones meet the same records again.
 class Ledger {
  public:
   Ledger() = default;

@@ -93,7 +93,8 @@ void Stream::omit(Source& source, int64_t row) {
   for (; source.next_skip < skipped.size() && source.piece->first + skipped[source.next_skip].rows <= row;
        ++source.next_skip)
     source.feed->omit(*source.piece, skipped[source.next_skip]);
-  source.skip_row = source.next_skip < skipped.size() ? source.piece->first + skipped[source.next_skip].rows : INT64_MAX;
+  source.skip_row = INT64_MAX;
+  if (source.next_skip < skipped.size()) source.skip_row = source.piece->first + skipped[source.next_skip].rows;
 }
 
 Stream::Found Stream::in_source(Source& source, int64_t row, Row& out) {

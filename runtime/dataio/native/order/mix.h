@@ -45,7 +45,8 @@ class Mix {
       const Source& source = sources_[s];
       if (!source.alive) continue;
       const double share = source.weight / sum;
-      const double behind = share * static_cast<double>(row_ - since_) - static_cast<double>(source.taken - source.base);
+      const double given = static_cast<double>(source.taken - source.base);
+      const double behind = share * static_cast<double>(row_ - since_) - given;
       if (furthest < 0 || behind > lag) {
         furthest = static_cast<int>(s);
         lag = behind;

@@ -107,7 +107,7 @@ class GzipInflow final : public Inflow {
     std::memcpy(stated, window_.data(), 8);
     if (stated[0] != crc_ || stated[1] != length_)
       fail({.code = "E-STORE-006",
-            .message = quoted(window_.name()) + " has a gzip member whose checksum does not match, which ends at byte " +
+            .message = quoted(window_.name()) + " has a gzip member whose checksum does not match, at byte " +
                        std::to_string(window_.offset() + 8),
             .advice = "copy or write the file again"});
     window_.consume(8);

@@ -443,8 +443,8 @@ class JsonParser final : public RecordParser {
     }
     if (!good)
       refuse(&field, "E-DATA-004",
-             "its value " + excerpt(begin, at_ - begin) + index_text(index, field.shape) + " cannot be represented in " +
-                 std::string(info(field.dtype).name),
+             "its value " + excerpt(begin, at_ - begin) + index_text(index, field.shape) +
+                 " cannot be represented in " + std::string(info(field.dtype).name),
              kRefusedNumber);
     std::memcpy(to, &stored, sizeof(To));
   }

@@ -264,7 +264,8 @@ class MsgpackParser final : public RecordParser {
     if (tag <= 0xc3) return tag == 0xc3 ? "true" : "false";
     char text[40];
     if (tag == 0xca) {
-      std::snprintf(text, sizeof(text), "%.9g (f32)", std::bit_cast<float>(static_cast<uint32_t>(big_endian(at + 1, 4))));
+      const auto bits = static_cast<uint32_t>(big_endian(at + 1, 4));
+      std::snprintf(text, sizeof(text), "%.9g (f32)", std::bit_cast<float>(bits));
       return text;
     }
     if (tag == 0xcb) {

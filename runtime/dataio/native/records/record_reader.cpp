@@ -49,7 +49,8 @@ class RecordReader final : public Reader {
     int64_t records = 0;
     for (const int block : section.blocks) records += blocks_[block].rows;
     bool last = true;  // blocks without rows may follow
-    for (size_t block = section.blocks.back() + 1; block < blocks_.size(); ++block) last = last && blocks_[block].rows == 0;
+    for (size_t block = section.blocks.back() + 1; block < blocks_.size(); ++block)
+      last = last && blocks_[block].rows == 0;
     return record_stream(file_, start, records, last, piece_bytes);
   }
 

@@ -24,7 +24,8 @@ struct BadRecord {
   throw BadRecord{std::move(code), std::move(found), std::move(advice), field};
 }
 
-inline constexpr char kRefusedNumber[] = "declare a `:dtype` that holds every value; integers are never rounded or wrapped";
+inline constexpr char kRefusedNumber[] =
+    "declare a `:dtype` that holds every value; integers are never rounded or wrapped";
 
 // The integer of this size and sign into a dtype, exactly, or false.
 template <typename To>
