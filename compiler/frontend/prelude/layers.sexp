@@ -15,7 +15,7 @@
 (defun %resized-axis (x axis size method)
   "One axis by the middles of its elements: a place of the result lies at (i + 1/2) · n / size - 1/2 of the n there are."
   (let* ((n (dim x axis))
-         (place (- (* (+ (arange size :dtype :f32) 0.5) (/ (* n 1.0) size)) 0.5)))
+         (place (- (* (+ (arange size :dtype :f32) 0.5) (/ (* n 1.0) (maximum size 1))) 0.5)))
     (if (= method :nearest)
         (take x (cast (floor (+ place 0.5)) :i32) :axis axis)
         (let* ((place (clamp place 0 (- n 1)))
