@@ -63,8 +63,11 @@ class Run:
 
     def losses(self, steps: int, rate: float) -> list[float]:
         """The loss before each update, with the one schedule, the learning rate, held at `rate`."""
-        return [float(self.session.step(batch, (0, step, 0, 0), [rate]).metrics[0])
-                for step, batch in enumerate(self.batches(steps))]
+        found = []
+        for step, batch in enumerate(self.batches(steps)):
+            found.append(float(self.session.microbatch(batch, (0, step, 0, 0), [rate]).metrics[0]))
+            self.session.update([rate], 1)
+        return found
 
 
 def torch_losses(run: Run, loss: Callable[[dict[str, torch.Tensor], dict[str, torch.Tensor]], torch.Tensor],
