@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
-import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.indexing import pick_along
@@ -20,6 +20,9 @@ from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, I32, convert
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import give, rule_note, show_shape, tensor
 from sexpgpu.compiler.frontend.values import Tensor, is_true
+
+if TYPE_CHECKING:
+    import numpy as np
 
 GROUP = "index"
 
@@ -73,6 +76,8 @@ def _by_pairs(value: ir.Value, axis: int, n: int, floats: bool, descending: bool
 
 def _rounds(size: int) -> np.ndarray:
     """Of each round of the network: the distance of the elements compared, and the length of the runs it sorts."""
+    import numpy as np  # not where nothing is sorted: it would be a third of a check
+
     found = []
     run = 2
     while run <= size:
