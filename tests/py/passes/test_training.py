@@ -1,4 +1,4 @@
-"""Whole artifacts that train: fifty steps against JAX and NumPy, accumulation against the fused step, state."""
+"""Whole artifacts that train: fifty steps against JAX and NumPy, accumulation, state."""
 
 from __future__ import annotations
 
