@@ -4,8 +4,10 @@ A training step is one `microbatch` or several and then one `update`; there is n
 gradients that never leave it, was measured as fast as the two, and doubled what is compiled.)
 
 The accumulator is one tensor a trainable parameter, of its shape and dtype (f32 for a narrower one): slices of one flat
-buffer would carry their offsets into the update's kernels and make each a kernel of its own. A flag on the host,
-`accumulator.filled`, says whether the next microbatch adds or sets, so nothing is ever cleared. Exports
+buffer would carry their offsets into the update's kernels and make each a kernel of its own. A flag,
+`accumulator.filled`, says whether the next microbatch adds or sets, so nothing is ever cleared. It is read on the
+device: a branch on the host makes IREE lose track of the gradients that leave it, and their memory is never freed
+(`tests/py/runtime/test_memory.py`). Exports
 `accumulator_get` and `accumulator_set` let ranks sum it: there it is one flat vector, every gradient in the optimizer's
 order, in f32 (f64 when a parameter is f64).
 """
@@ -77,6 +79,14 @@ def set_filled(value: bool) -> None:
     gl.store(constant.result, FILLED)
 
 
+def _filled() -> ir.Value:
+    """The flag as a scalar tensor; by way of an i32, for a tensor of i1 is stored in bytes."""
+    flag = gl.load(FILLED, ir.IntegerType.get_signless(1))
+    number = hlo.make("arith.extui", [ir.IntegerType.get_signless(32)], [flag]).result
+    held = hlo.make("tensor.from_elements", [hlo.tensor_type([], "i32")], [number]).result
+    return hlo.compare("NE", held, hlo.splat(0, [], "i32"))
+
+
 def training_arguments(module: ir.Module, given: Mapping[str, ir.Value]) -> dict[str, ir.Value]:
     """What `@train` may take: the export's arguments, and the state read from its globals."""
     values = dict(given)
@@ -101,21 +111,21 @@ def training_inputs(train: ir.Operation, module: ir.Module) -> tuple[list[str], 
 
 def _merge(totals: Mapping[str, ir.RankedTensorType], fresh: Sequence[ir.Value]) -> list[ir.Value]:
     """`fresh`, plus what the accumulator holds if it holds anything."""
-    filled = gl.load(FILLED, ir.IntegerType.get_signless(1))
-    choice = hlo.make("scf.if", [v.type for v in fresh], [filled], regions=2)
-    with ir.InsertionPoint(ir.Block.create_at_start(choice.regions[0], [])):
-        held = [gl.load(name, type_) for name, type_ in totals.items()]
-        sums = [hlo.add(old, new) for old, new in zip(held, fresh, strict=True)]
-        hlo.make("scf.yield", [], sums)
-    with ir.InsertionPoint(ir.Block.create_at_start(choice.regions[1], [])):
-        hlo.make("scf.yield", [], list(fresh))
-    return list(choice.results)
+    filled = _filled()
+    merged = []
+    for (name, type_), new in zip(totals.items(), fresh, strict=True):
+        both = hlo.add(gl.load(name, type_), new)
+        merged.append(hlo.select(hlo.broadcast_scalar(filled, type_.shape), both, new))
+    return merged
 
 
-def _clear_at_end(module: ir.Module, name: str) -> None:
+def _start_at_end(module: ir.Module, name: str, totals: Mapping[str, ir.RankedTensorType]) -> None:
+    """The accumulator exists from here on, empty: a microbatch reads it before it looks at the flag."""
     func = fn.find(module, name)
     if func is not None:
         with ir.InsertionPoint(fn.terminator(func)), func.location:
+            for held, type_ in totals.items():
+                gl.store(hlo.splat(0, type_.shape, type_.element_type), held)
             set_filled(False)
 
 
@@ -144,8 +154,8 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             gl.store(part, name)
         set_filled(True)
         fn.return_values([])
-    _clear_at_end(module, "init")
-    _clear_at_end(module, "state_set")
+    _start_at_end(module, "init", totals)
+    _start_at_end(module, "state_set", totals)
     train.erase()
 
 

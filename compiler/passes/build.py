@@ -9,6 +9,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 from sexpgpu.compiler.passes import manifest as mf
+from sexpgpu.compiler.passes import products
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version, write_atomically
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
@@ -34,6 +35,8 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
     passes: list[tuple[Pass, Options]] = [(p, p.options()) for p in PIPELINE]
     if target is not None:
         passes.append((SUPPORTED[target.kind], NoOptions()))
+        if target.avx2:
+            passes.append((products.PASS, NoOptions()))
         passes.append((LEGALIZE[target.kind], LegalizeOptions(options.disabled_legalizations)))
     return passes
 

@@ -19,6 +19,7 @@ from sexpgpu.compiler.passes import (
     optimizer,
     parameters,
     precision,
+    products,
     random,
     share,
     state,
@@ -47,7 +48,7 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values())}
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), products.PASS)}
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """Derivatives of `if` and `case`: the same choice again, each branch run forward and then backward.
 
 What a branch captures takes the cotangents. The branch is computed a second time: its values live only inside it. So is
-the body of a `remat`, a `case` of one branch: behind a barrier that waits for its cotangents, or the two computations
-would be made one again.
+the body of a `remat`, a `case` of one branch, from values that wait for its cotangents, or the two computations would
+be made one again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.autodiff.reverse import backpropagate, captured
+from sexpgpu.compiler.passes.autodiff.reverse import backpropagate, captured, is_real
 from sexpgpu.compiler.passes.autodiff.rules import Primal, Thunk, rule
 
 
@@ -36,17 +36,29 @@ def inline_remat(op: ir.Operation) -> None:
     op.erase()
 
 
+def _after(values: Sequence[ir.Value], arrived: ir.Value) -> list[ir.Value]:
+    """The same values, known no earlier than `arrived`: a zero is made of one of its elements and added to them.
+
+    A barrier alone orders nothing: the backend starts what it can, the second computation beside the first, and keeps
+    both. What is computed, not given, is made to wait; where nothing is, the given does.
+    """
+    computed = [v for v in values if is_real(v) and not isinstance(v.owner, ir.Block)]
+    waiting = computed or [v for v in values if is_real(v)]
+    rank = len(hlo.shape_of(arrived))
+    one = hlo.reshape(hlo.slice_(arrived, [0] * rank, [1] * rank), [])
+    zero = hlo.minimum(hlo.abs_(one), hlo.zeros_like(one))
+    return [hlo.add(v, hlo.broadcast_scalar(hlo.convert(zero, hlo.element_type(v)), hlo.shape_of(v)))
+            if v in waiting else v for v in values]
+
+
 def _again(p: Primal, wanted: Sequence[ir.Value], outside: Sequence[ir.Value]) -> list[ir.Value]:
     """The body of a `remat` on the way back."""
     block = p.op.regions[0].blocks[0]
     arrived = [g for g in p.cotangents if g is not None]
-    held = [*outside, *arrived]
-    waited = list(hlo.make("stablehlo.optimization_barrier", [v.type for v in held], held).results)
-    mapping = dict(zip(outside, waited, strict=False))
+    mapping = dict(zip(outside, _after(outside, arrived[0]), strict=True))
     *ops, end = [op.operation for op in block.operations]
     clones = [fn.clone_one(op, mapping) for op in ops]
-    given = iter(waited[len(outside):])
-    seeds = [(mapping.get(v, v), next(given)) for v, g in zip(end.operands, p.cotangents, strict=True) if g is not None]
+    seeds = [(mapping.get(v, v), g) for v, g in zip(end.operands, p.cotangents, strict=True) if g is not None]
     found = backpropagate(clones, seeds, [mapping[v] for v in wanted])
     return [hlo.zeros_like(v) if g is None else g for v, g in zip(wanted, found, strict=True)]
 

@@ -12,6 +12,8 @@ from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 X86_CPUS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "broadwell", "skylake", "skylake-avx512",
             "cascadelake", "icelake-client", "icelake-server", "sapphirerapids", "emeraldrapids", "graniterapids",
             "znver1", "znver2", "znver3", "znver4", "znver5")
+#: Those of them with AVX2 and no wider vectors.
+AVX2_CPUS = ("x86-64-v3", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3")
 ARM_CPUS = ("generic", "cortex-a72", "cortex-a76", "neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2",
             "apple-m1", "apple-m2", "apple-m3", "apple-m4")
 
@@ -28,25 +30,36 @@ KINDS = ("cpu", "vulkan", "cuda")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`kind` is one of KINDS; `name` what the user wrote; `detail` what the manifest says; `driver` the runtime's."""
+    """`kind` is one of KINDS; `name` what the user wrote; `detail` what the manifest says; `driver` the runtime's.
+
+    `avx2` is whether its vectors are those of AVX2: sixteen registers of 32 bytes.
+    """
 
     kind: str
     name: str
     detail: str
     driver: str
     flags: tuple[str, ...]
+    avx2: bool = False
+
+
+def _cpuinfo(key: str) -> str | None:
+    """What the system says of its first processor; None where it does not tell."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next((line.partition(":")[2].strip() for line in file if line.startswith(key)), None)
+    except OSError:
+        return None
 
 
 def host_cpu() -> str:
     """The processor of this machine, for people: its model name where the system tells it."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.machine()
+    return _cpuinfo("model name") or platform.machine()
+
+
+def host_is_avx2() -> bool:
+    features = (_cpuinfo("flags") or "").split()
+    return "avx2" in features and "fma" in features and "avx512f" not in features
 
 
 def _unknown(code: str, what: str, word: str, choices: tuple[str, ...]) -> SexpError:
@@ -73,7 +86,7 @@ def _cpu(text: str, cpu: str) -> Target:
     return Target("cpu", text, cpu or f"host:{host_cpu()}", "local-task", (
         "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
         f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
-    ))
+    ), cpu in AVX2_CPUS if cpu else host_is_avx2())
 
 
 def _cuda(text: str, architecture: str) -> Target:

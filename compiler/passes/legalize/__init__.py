@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import Pass, PassTextError
+from sexpgpu.compiler.passes.legalize.barriers import BARRIER
 from sexpgpu.compiler.passes.legalize.conversions import MASK, UNSIGNED
 from sexpgpu.compiler.passes.legalize.dots import WIDE_BF16
 from sexpgpu.compiler.passes.legalize.indices import GATHER, SCATTER
@@ -18,7 +19,7 @@ from sexpgpu.compiler.passes.legalize.powers import POWER
 from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.diagnostics import one_of
 
-WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16)
+WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, BARRIER)
 
 
 @dataclass(frozen=True, slots=True)

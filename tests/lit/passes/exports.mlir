@@ -26,8 +26,10 @@ module attributes {
 }
 // CHECK: func.func public @init({{.*}}iree.reflection = {sexpgpu.manifest =
 // CHECK: func.func public @microbatch(%[[X:.*]]: tensor<3xf32>, %{{.*}}: tensor<4xi64>, %{{.*}}: tensor<1xf32>) -> tensor<2xf32>
-// CHECK: scf.if
+// CHECK: util.global.load @accumulator.filled
+// CHECK-NOT: scf.if
 // CHECK: stablehlo.add
+// CHECK: stablehlo.select
 // CHECK: util.global.store %{{.*}}, @accumulator.w
 // CHECK: func.func public @update(%{{.*}}: tensor<1xf32>, %{{.*}}: tensor<f32>) -> tensor<2xf32>
 // CHECK: util.global.load @accumulator.w

@@ -12,9 +12,9 @@ func.func @f(%a: tensor<4xui8>, %m: tensor<4xi1>, %x: tensor<4xf32>) -> (tensor<
   // OFF: stablehlo.convert %{{.*}} : (tensor<4xi1>) -> tensor<4xf32>
   %1 = stablehlo.convert %m : (tensor<4xi1>) -> tensor<4xf32>
   // CPU: stablehlo.negate
-  // CPU-NOT: stablehlo.optimization_barrier
+  // CPU-NOT: compute_barrier
   // CUDA: stablehlo.negate
-  // CUDA-NEXT: stablehlo.optimization_barrier
+  // CUDA-NEXT: iree_tensor_ext.compute_barrier.start
   %2 = stablehlo.negate %x : tensor<4xf32>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,11 @@ def result(text: str, tmp_path, *arguments: np.ndarray, **how: object) -> np.nda
     return Program(compiled(text, "cpu", tmp_path, **how)).call("f", *arguments)[0]
 
 
+def resident() -> float:
+    """MiB of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
 def converted_dot(kind: str) -> str:
     return f"""func.func @f(%a: tensor<8x8x{kind}>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {{
       %0 = stablehlo.convert %a : (tensor<8x8x{kind}>) -> tensor<8x8xf32>
@@ -45,6 +52,39 @@ def test_unsigned_convert(kind: str, numpy: type, high: int, tmp_path) -> None:
     assert np.allclose(result(converted_dot(kind), tmp_path, a, b), want, atol=near)
     wrong = result(converted_dot(kind), tmp_path, a, b, without="unsigned-convert")
     assert not np.allclose(wrong, want, atol=1000 * near)
+
+
+def barriers(count: int, kind: str = "tensor<512x512xf32>") -> str:
+    """A sum over so many tensors, each behind a barrier."""
+    lines, before = [], "%x"
+    for i in range(count):
+        lines += [f"%a{i} = stablehlo.tanh {before} : {kind}",
+                  f"%b{i} = stablehlo.optimization_barrier %a{i} : {kind}"]
+        before = f"%b{i}"
+    total = "%b0"
+    for i in range(1, count):
+        lines.append(f"%s{i} = stablehlo.add {total}, %b{i} : {kind}")
+        total = f"%s{i}"
+        if i % 20 == 0:  # a kernel of no more operands than the device takes
+            lines.append(f"%c{i} = stablehlo.optimization_barrier {total} : {kind}")
+            total = f"%c{i}"
+    return f"func.func @f(%x: {kind}) -> {kind} {{\n" + "\n".join(lines) + f"\nreturn {total} : {kind} }}"
+
+
+def test_barrier(tmp_path) -> None:
+    """A hundred calls that each lose a tensor of 1 MiB now and then, or none."""
+    x = np.zeros((512, 512), np.float32)
+
+    def grown(**how: str) -> float:
+        program = Program(compiled(barriers(40), "cpu", tmp_path, **how))
+        program.call("f", x)
+        before = resident()
+        for _ in range(100):
+            program.call("f", x)
+        return resident() - before
+
+    assert grown() < 8
+    assert grown(without="barrier") > 16
 
 
 def test_mask_convert(tmp_path) -> None:
