@@ -14,6 +14,7 @@ import numpy as np
 from iree.compiler import ir
 from runner import Program
 from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes import products
 from sexpgpu.compiler.passes.autodiff import AutodiffOptions, inline_calls
 from sexpgpu.compiler.passes.autodiff import apply as autodiff
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
@@ -76,6 +77,8 @@ def differentiated(cases: Sequence[Case]) -> ir.Module:
 def run(cases: Sequence[Case], target: str = "cpu", driver: str = "local-task") -> dict[str, list[np.ndarray]]:
     """For each case: the value, then the cotangents."""
     module, chosen = differentiated(cases), parse_target(target)
+    if chosen.avx2:
+        apply_pass(module, products.PASS, products.PASS.options(), set())
     apply_pass(module, LEGALIZE[chosen.kind], LegalizeOptions(), set())
     program = Program(generate(module, chosen, CompileOptions()), driver)
     return {case.name: program.call(case.name, *case.arguments, *_seed(case)) for case in cases}

@@ -184,7 +184,7 @@ def test_cuda(name: str, text: str, tmp_path) -> None:
 
 def test_every_way_round_has_a_test() -> None:
     assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
-                                            "power", "negated-sum", "wide-bf16-dot"}
+                                            "power", "negated-sum", "wide-bf16-dot", "barrier"}
 
 
 def test_an_unknown_name_is_refused() -> None:
