@@ -21,7 +21,11 @@ def run(arguments: Arguments, sources: SourceMap) -> int:
     from sexpgpu.compiler.frontend.experiment import check
 
     target = arguments.last("target")
-    staged, diagnostics = check(Path(arguments.operand), overrides=replaced, sources=sources, module=target is not None)
+    path = Path(arguments.operand)
+    staged, diagnostics = check(path, overrides=replaced, sources=sources, module=target is not None)
+    if exit_status(diagnostics):
+        from sexpgpu.compiler.frontend.repair import repaired
+        diagnostics = repaired(path, replaced, sources, diagnostics)
     if target is not None:
         diagnostics = [*diagnostics, *_target_problems(staged, target)]
     if arguments.given("verify-diagnostics"):

@@ -10,7 +10,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.call_binding import CallShape, Slot
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.values import POISON, Origin
-from sexpgpu.diagnostics import Fix, Label, Span
+from sexpgpu.diagnostics import Clue, Fix, Label, Span
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -59,6 +59,11 @@ class BuiltinCall:
         spans = self._shape.spans
         return spans[slot[index]] if index is not None else spans[slot[0]].to(spans[slot[-1]])
 
+    def item(self, parameter: str, index: int) -> Span:
+        """The place of an element of an argument that is a vector or a `(list …)` as written; else the argument's."""
+        span = self.where(parameter)
+        return self.evaluator.places.item(span, index) or span
+
     def given(self, parameter: str) -> bool:
         """Whether the call gives the argument, or leaves it to its default."""
         return self._slots[self.op.signature.names.index(parameter)] is not None
@@ -71,22 +76,27 @@ class BuiltinCall:
         return self.where(parameter)
 
     def report(self, code: str, message: str, *, at: Span | None = None, label: str = "",
-               secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
+               secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None,
+               tries: Sequence[Fix] = (), clues: Sequence[Clue] = ()) -> None:
         """Record an error and go on: a form with several mistakes shows them all."""
         reporter = self.evaluator.reporter
         if self.op.name.startswith("%") and reporter.calls and at is None:
             # A check of the prelude speaks for the function that makes it: the place is where that was called.
             caller = reporter.calls.pop()
             try:
-                reporter.error(code, message, caller.call, label, secondary=secondary, notes=notes, fix=fix)
+                reporter.error(code, message, caller.call, label, secondary=secondary, notes=notes, fix=fix,
+                               tries=tries, clues=clues)
             finally:
                 reporter.calls.append(caller)
         else:
-            reporter.error(code, message, at or self.span, label, secondary=secondary, notes=notes, fix=fix)
+            reporter.error(code, message, at or self.span, label, secondary=secondary, notes=notes, fix=fix,
+                           tries=tries, clues=clues)
 
     def fail(self, code: str, message: str, *, at: Span | None = None, label: str = "",
-             secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None) -> NoReturn:
-        self.report(code, message, at=at, label=label, secondary=secondary, notes=notes, fix=fix)
+             secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None,
+             tries: Sequence[Fix] = (), clues: Sequence[Clue] = ()) -> NoReturn:
+        self.report(code, message, at=at, label=label, secondary=secondary, notes=notes, fix=fix,
+                    tries=tries, clues=clues)
         raise Failed
 
     def apply(self, function: object, *args: object) -> object:

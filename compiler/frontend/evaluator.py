@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sexpgpu.compiler.frontend.special_forms  # noqa: F401  (fills the table of special forms)
 from sexpgpu.compiler.frontend.analysis import Analyzer
@@ -28,6 +29,9 @@ from sexpgpu.compiler.frontend.staging import Staging
 from sexpgpu.compiler.frontend.trace import Trace, holds_tensors
 from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin, has_poison
 from sexpgpu.diagnostics import Label, SourceMap, Span
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.frontend.places import Places
 
 #: How many calls of functions may be in progress at once.
 MAX_CALLS = 1000
@@ -54,12 +58,21 @@ class Evaluator:
         self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}
         self.unresolved: list[tuple[Analyzer, str, Span, set[str]]] = []
         self.parameter_dtype = F32
+        self._places: Places | None = None
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
         self._gensyms = 0
         self._steps = 0
 
     # -- what code asks for -------------------------------------------------------------------------------------------
+
+    @property
+    def places(self) -> Places:
+        """For what is said of a mistake: the data at a place."""
+        if self._places is None:
+            from sexpgpu.compiler.frontend.places import Places   # a clean check does without
+            self._places = Places(self.sources)
+        return self._places
 
     def analyzer(self, module: Module) -> Analyzer:
         return self.analyzers[module.is_prelude]

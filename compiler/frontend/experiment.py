@@ -34,15 +34,17 @@ class StagedModule:
     manifest: dict[str, Json]
 
 
-def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, module: bool = True
+def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, module: bool = True,
+          texts: Mapping[str, str] | None = None, reporter: Reporter | None = None
           ) -> tuple[StagedModule | None, list[Diagnostic]]:
     """The staged module, None where there are errors; and all findings, in the order of their places.
 
     `overrides` are the values of `-D name=value`, as text of the language; the files that are read are entered into
     `sources`. With `module=False` only the findings are wanted: they take less time, and the staged module is None.
+    `texts` stand in the place of files, by the names these are shown with. Where `reporter` raises, so does this.
     """
-    reporter = Reporter()
-    files = Files(path, sources, reporter)
+    reporter = reporter or Reporter()
+    files = Files(path, sources, reporter, texts or {})
     replaced = _overrides(overrides, sources, reporter)
     if reporter.errors:
         return None, reporter.ordered(files.names)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sexpgpu.compiler.frontend.values import Origin
-from sexpgpu.diagnostics import Diagnostic, Fix, Frame, Label, Severity, Span
+from sexpgpu.diagnostics import Clue, Diagnostic, Fix, Frame, Label, Severity, Span
 
 #: The folder that the prelude's files are shown in.
 PRELUDE = "<prelude>/"
@@ -47,12 +47,13 @@ class Reporter:
         return sum(d.severity is Severity.ERROR for d in self.found)
 
     def error(self, code: str, message: str, at: Span | None, label: str = "", *, secondary: Sequence[Label] = (),
-              notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
+              notes: Sequence[str] = (), fix: Fix | str | None = None, tries: Sequence[Fix] = (),
+              clues: Sequence[Clue] = ()) -> None:
         """Report, with the calls in progress as the chain."""
         self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary),
                             (*notes, *self._expanded()),
                             tuple(Frame(c.name, c.call) for c in self.calls),
-                            Fix(fix) if isinstance(fix, str) else fix))
+                            Fix(fix) if isinstance(fix, str) else fix, tuple(tries), tuple(clues)))
 
     def users_place(self, span: Span) -> Span:
         """`span`, or where it lies in the prelude, the user's call that led there."""
@@ -132,5 +133,5 @@ def _at_the_user(diagnostic: Diagnostic) -> Diagnostic:
     fix = diagnostic.fix
     if fix and any(in_prelude(edit.span) for edit in fix.edits):
         fix = None
-    return Diagnostic(diagnostic.code, diagnostic.message, Label(frame.call, f"in this call of `{frame.name}`"),
-                      (inside, *diagnostic.secondary), diagnostic.notes, diagnostic.chain[:depth], fix)
+    return replace(diagnostic, primary=Label(frame.call, f"in this call of `{frame.name}`"),
+                   secondary=(inside, *diagnostic.secondary), chain=diagnostic.chain[:depth], fix=fix)

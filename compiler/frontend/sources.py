@@ -7,21 +7,22 @@ error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.reader_files import load_source
 from sexpgpu.compiler.frontend.report import Reporter
-from sexpgpu.diagnostics import Diagnostic, Fix, Label, SexpError, SourceMap
+from sexpgpu.diagnostics import Diagnostic, Fix, Label, SexpError, SourceFile, SourceMap
 
 
 class Files:
     """`forms` are the top-level forms in order, with what is included in the place of its `include`; `names` are the
     files as they are shown, `paths` where they are."""
 
-    def __init__(self, path: Path, sources: SourceMap, reporter: Reporter) -> None:
-        self._sources, self._reporter = sources, reporter
+    def __init__(self, path: Path, sources: SourceMap, reporter: Reporter, texts: Mapping[str, str]) -> None:
+        self._sources, self._reporter, self._texts = sources, reporter, texts
         self._open: list[Path] = []
         self._read: set[Path] = set()
         self.names: list[str] = []
@@ -39,7 +40,9 @@ class Files:
             return
         self._read.add(real)
         try:
-            source = load_source(path, shown, self._sources, at.span if at else None)
+            given = self._texts.get(shown)
+            source = load_source(path, shown, self._sources, at.span if at else None) if given is None else \
+                self._sources.add(SourceFile(shown, given))
         except SexpError as error:
             for diagnostic in error.diagnostics:
                 self._reporter.add(diagnostic)

@@ -1,0 +1,193 @@
+"""Changes that could repair a mistake, from the text around it: constants that are at odds, neighbours in the wrong
+order, another axis, a transpose too many or too few. `repair` tries them in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
+from sexpgpu.compiler.frontend.places import Places, integer_of, name_of
+from sexpgpu.compiler.frontend.printer import brief
+from sexpgpu.compiler.frontend.report import in_prelude
+from sexpgpu.compiler.frontend.special import SPECIAL
+from sexpgpu.diagnostics import Clue, Diagnostic, Edit, Fix, Span
+
+#: Keywords whose number counts axes.
+_AXES = ("axis", "start", "end")
+#: Operations with an axis at a position: the first argument is 0.
+_AXIS_AT = {"slice": 1, "expand-dims": 1, "dim": 1, "take": 2, "flip": 1, "repeat-axis": 2}
+_OTHER_AXES = (-1, 0, 1, 2, -2)
+
+
+def guesses(diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
+    """The likeliest first. Each is one change; nothing says that it helps."""
+    sites = _sites(diagnostic, places)
+    shapes = diagnostic.code.split("-")[1] == "SHAPE"
+    near, far = _constants(diagnostic, places, sites)
+    yield from near
+    calls = _calls(diagnostic, places)
+    for site in sites:
+        yield from _vectors_turned(site, places)
+    for call in calls:
+        yield from _arguments_exchanged(call, places)
+    if shapes:
+        for form in (*sites, *calls):
+            yield from _other_axes(form)
+        yield from far
+        for site in sites:
+            yield from _transposes(site, places)
+    else:
+        yield from far
+
+
+def _sites(diagnostic: Diagnostic, places: Places) -> list[Datum]:
+    """The data that the diagnostic underlines, in the user's files; a whole definition is none."""
+    spans = [diagnostic.primary.span] if diagnostic.primary else []
+    spans += [label.span for label in diagnostic.secondary]
+    found = []
+    for span in spans:
+        datum = None if in_prelude(span) else places.at(span)
+        if datum is not None and datum not in found:
+            found.append(datum)
+    return found
+
+
+def _calls(diagnostic: Diagnostic, places: Places) -> list[Form]:
+    """The calls around the place, the nearest first, and the user's calls that led there."""
+    if diagnostic.primary is None:
+        return []
+    found: list[Form] = []
+    for span in (diagnostic.primary.span, *(frame.call for frame in reversed(diagnostic.chain[-3:]))):
+        path = [d for d in places.path(span) if isinstance(d, Form) and d.bracket == "(" and _is_call(d)]
+        for form in path[:-4:-1]:
+            if form not in found:
+                found.append(form)
+    return found
+
+
+def _is_call(form: Form) -> bool:
+    head = form.head
+    return head is not None and head not in SPECIAL and not head.startswith("def")
+
+
+# -- constants --------------------------------------------------------------------------------------------------------
+
+def _constants(diagnostic: Diagnostic, places: Places, sites: list[Datum]) -> tuple[list[Fix], list[Fix]]:
+    """A number that is written otherwise: those written at the place itself, and those defined elsewhere."""
+    near: list[Fix] = []
+    far: list[Fix] = []
+    for clue in diagnostic.clues:
+        here = any(site.span.contains(clue.place) for site in sites)
+        (near if here else far).extend(_constant(clue, places))
+    return near, far
+
+
+def _constant(clue: Clue, places: Places) -> Iterator[Fix]:
+    path = places.path(clue.place)
+    datum = path[-1] if path else None
+    if datum is not None and name_of(datum) and isinstance(path[0], Form) and path[0].head == "defvar":
+        value = path[0].items[2] if len(path[0].items) > 2 else None
+        if integer_of(value) == clue.found and path[0].items[1] is datum:
+            yield Fix(f"with `(defvar {name_of(datum)} {clue.wanted})` it fits", (Edit(value.span, str(clue.wanted)),))
+    elif integer_of(datum) == clue.found:
+        yield Fix(f"with {clue.wanted} in place of {clue.found} at line {clue.place.line} it fits",
+                  (Edit(datum.span, str(clue.wanted)),))
+    elif isinstance(datum, Form):
+        for atom in _integers(datum):
+            number = integer_of(atom)
+            for other in _near(number, clue.found, clue.wanted):
+                yield Fix(f"with {other} in place of {number} at line {atom.span.line} it fits",
+                          (Edit(atom.span, str(other)),))
+
+
+def _integers(form: Form) -> Iterator[Atom]:
+    for item in form.items:
+        if isinstance(item, Form):
+            yield from _integers(item)
+        elif integer_of(item) is not None:
+            yield item
+
+
+def _near(number: int, found: int, wanted: int) -> Iterator[int]:
+    """What a number in a sum, or in a product, would be for the whole to be `wanted`."""
+    if number + wanted - found > 0:
+        yield number + wanted - found
+    if found and number * wanted % found == 0 and number * wanted // found > 0:
+        yield number * wanted // found
+
+
+# -- order ------------------------------------------------------------------------------------------------------------
+
+def _vectors_turned(site: Datum, places: Places) -> Iterator[Fix]:
+    """A vector of sizes with two neighbours exchanged."""
+    vectors = [form for form in _forms(site, 3) if form.bracket == "["]
+    for vector in vectors[:4]:
+        for one, other in pairwise(vector.items):
+            if isinstance(one, Atom) and isinstance(other, Atom) and one.value == other.value:
+                continue
+            yield _exchange(vector, one, other, places)
+
+
+def _arguments_exchanged(form: Form, places: Places) -> Iterator[Fix]:
+    """A call with two positional arguments exchanged."""
+    positional: list[Datum] = []
+    for item in form.items[1:]:
+        if isinstance(item, Atom) and isinstance(item.value, Keyword):
+            break
+        positional.append(item)
+    pairs = list(pairwise(positional))
+    if len(positional) == 3:
+        pairs.append((positional[0], positional[2]))
+    for one, other in pairs:
+        if one != other:
+            yield _exchange(form, one, other, places)
+
+
+def _exchange(form: Form, one: Datum, other: Datum, places: Places) -> Fix:
+    changed = brief(Form(tuple(other if i is one else one if i is other else i for i in form.items), form.span,
+                         form.bracket))
+    return Fix(f"in the other order it fits: `{changed}`", (Edit(one.span, places.text(other.span)),
+                                                            Edit(other.span, places.text(one.span))))
+
+
+# -- axes -------------------------------------------------------------------------------------------------------------
+
+def _other_axes(site: Datum) -> Iterator[Fix]:
+    """An axis that is written, or left to its default, changed to another."""
+    for form in _forms(site, 3):
+        if form.bracket != "(":
+            continue
+        for key, value in pairwise(form.items):
+            if isinstance(key, Atom) and isinstance(key.value, Keyword) and key.value.name in _AXES:
+                yield from _axes(value, f":{key.value.name} ")
+        at = _AXIS_AT.get(form.head or "")
+        if at is not None and len(form.items) > at + 1:
+            yield from _axes(form.items[at + 1], "axis ")
+
+
+def _axes(datum: Datum, what: str) -> Iterator[Fix]:
+    number = integer_of(datum)
+    if number is not None:
+        for axis in _OTHER_AXES:
+            if axis != number:
+                yield Fix(f"with `{what}{axis}` it fits", (Edit(datum.span, str(axis)),))
+
+
+def _transposes(site: Datum, places: Places) -> Iterator[Fix]:
+    for form in _forms(site, 2):
+        if form.head == "transpose" and len(form.items) == 2:
+            yield Fix("without the `transpose` it fits", (Edit(form.span, places.text(form.items[1].span)),))
+    if isinstance(site, Atom) or site.bracket == "(":
+        yield Fix("transposed it fits: `(transpose …)`", (Edit(site.span.start, "(transpose "),
+                                                          Edit(site.span.end, ")")))
+
+
+def _forms(datum: Datum, depth: int) -> Iterator[Form]:
+    """The forms in a datum, itself first, down to some depth."""
+    if isinstance(datum, Form):
+        yield datum
+        if depth > 1:
+            for item in datum.items:
+                yield from _forms(item, depth - 1)
