@@ -23,6 +23,8 @@ from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
+#: Names of values that are no variables.
+_LITERALS = {"true", "false", "nil", "inf", "nan"}
 #: How many expansions of macros may stand inside each other.
 MAX_EXPANSIONS = 200
 
@@ -77,7 +79,7 @@ class Analyzer:
             values = [part(frame) for part in parts]
             for d in diagnostics:
                 reporter.error(d.code, d.message, d.primary.span, d.primary.text, secondary=d.secondary, notes=d.notes,
-                               fix=d.fix)
+                               fix=d.fix, tries=d.tries)
             return POISON if made is None else made(values)
 
         return run
@@ -129,7 +131,7 @@ class Analyzer:
             diagnostic = Diagnostic("E-NAME-001", f"`{name}` is a special form, not a value",
                                     Label(span, "not a value"))
         else:
-            near = did_you_mean(name, sorted(names | module.visible() | set(SPECIAL)))
+            near = did_you_mean(name, sorted(names | module.visible() | set(SPECIAL) | set(TOP_LEVEL) | _LITERALS))
             fix = Fix(f"did you mean `{near}`?", (Edit(span, near),)) if near else None
             diagnostic = Diagnostic("E-NAME-001", f"nothing is called `{name}`", Label(span, "unknown name"), fix=fix)
         if hold:

@@ -10,7 +10,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.call_binding import CallShape, Slot
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.values import POISON, Origin
-from sexpgpu.diagnostics import Clue, Fix, Label, Span
+from sexpgpu.diagnostics import Clue, Fix, Label, Span, did_you_mean
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -64,9 +64,23 @@ class BuiltinCall:
         span = self.where(parameter)
         return self.evaluator.places.item(span, index) or span
 
+    def written(self, span: Span) -> list[Label]:
+        """Where the value of a name that stands at `span` is written, as a label."""
+        evaluator = self.evaluator
+        datum = evaluator.places.source(span, [c.call for c in evaluator.reporter.calls])
+        return [Label(datum.span, "it is given here")] if datum is not None else []
+
     def given(self, parameter: str) -> bool:
         """Whether the call gives the argument, or leaves it to its default."""
         return self._slots[self.op.signature.names.index(parameter)] is not None
+
+    def absent(self, parameter: str) -> bool:
+        """Whether the call leaves the argument out, and no other word stands for it: that has been told."""
+        if self.given(parameter):
+            return False
+        names = self.op.signature.names
+        unknown = [word for word in self._shape.words[::2] if word is not None and word not in names]
+        return not any(did_you_mean(word, names) == parameter for word in unknown)
 
     def keyword(self, parameter: str) -> Span:
         """The place of the keyword that gives the argument; the argument's own where it is given by position."""

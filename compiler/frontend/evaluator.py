@@ -180,7 +180,8 @@ class Evaluator:
                                     fix="a list of values is written `[a b]` or `(list a b)`")
             return POISON
         for d in wrong:
-            self.reporter.error(d.code, d.message, d.primary.span, d.primary.text, secondary=d.secondary, fix=d.fix)
+            self.reporter.error(d.code, d.message, d.primary.span, d.primary.text, secondary=d.secondary, fix=d.fix,
+                                tries=d.tries)
         return POISON
 
     def apply(self, function: object, values: Sequence[object], span: Span) -> object:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.diagnostics import SourceMap, Span
 from sexpgpu.diagnostics.edits import offsets
@@ -46,6 +49,49 @@ class Places:
             return None
         items = datum.items if datum.bracket == "[" else datum.items[1:] if datum.head == "list" else ()
         return items[index].span if -len(items) <= index < len(items) else None
+
+    def value_of(self, name: str, file: str) -> Datum | None:
+        """What a `defvar` of the file, or of another one, gives to a name."""
+        for other in (file, *(source.name for source in self._sources if not source.name.startswith("<"))):
+            for form in self.forms(other):
+                if isinstance(form, Form) and form.head == "defvar" and len(form.items) > 2 \
+                        and name_of(form.items[1]) == name:
+                    return form.items[2]
+        return None
+
+    def source(self, span: Span, calls: Sequence[Span]) -> Datum | None:
+        """Where the value of the name at `span` is written: by a `defvar`, or by the call that gives it to the function
+        around the place. `calls` led there, the outermost first."""
+        left = list(calls)
+        datum = self.at(span)
+        for _ in range(8):
+            name = name_of(datum)
+            if name is None or datum is None:
+                break
+            given = self._argument(datum.span, name, left)
+            datum = given or self.value_of(name, datum.span.file) or datum
+            if name_of(datum) == name:
+                break
+        return datum if datum is not None and datum.span != span else None
+
+    def _argument(self, span: Span, name: str, calls: list[Span]) -> Datum | None:
+        """The argument that the last of `calls`, which is taken off, gives to a parameter of the function at `span`."""
+        definition = self.definition(span)
+        if definition is None or definition.head != "defun" or len(definition.items) < 3 or not calls:
+            return None
+        params = definition.items[2]
+        names = [name_of(p.items[0] if isinstance(p, Form) and p.items else p) for p in params.items] \
+            if isinstance(params, Form) else []
+        path = self.path(calls.pop())
+        form = path[-1] if path else None
+        if name not in names or not isinstance(form, Form) or form.head != name_of(definition.items[1]):
+            return None
+        for key, value in pairwise(form.items):
+            if isinstance(key, Atom) and isinstance(key.value, Keyword) and key.value.name == name:
+                return value
+        threaded = len(path) > 1 and isinstance(path[-2], Form) and path[-2].head == "->" and path[-2].items[1] is not form
+        place = names.index(name) + 1 - threaded
+        return form.items[place] if 0 < place < len(form.items) else None
 
     def text(self, span: Span) -> str:
         """What is written at `span`."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.places import Places, integer_of, name_of
 from sexpgpu.compiler.frontend.printer import brief
+from sexpgpu.compiler.frontend.repair_words import words
 from sexpgpu.compiler.frontend.report import in_prelude
 from sexpgpu.compiler.frontend.special import SPECIAL
 from sexpgpu.diagnostics import Clue, Diagnostic, Edit, Fix, Span
@@ -26,6 +27,8 @@ def guesses(diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     sites = _sites(diagnostic, places)
     shapes = diagnostic.code.split("-")[1] == "SHAPE"
     near, far = _constants(diagnostic, places, sites)
+    for site in sites[:3]:
+        yield from words(site, diagnostic, places)
     yield from near
     calls = _calls(diagnostic, places)
     for site in sites:
@@ -33,6 +36,7 @@ def guesses(diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     for call in calls:
         yield from _arguments_exchanged(call, places)
     if shapes:
+        yield from _other_names(diagnostic, places, [*sites, *calls])
         for form in (*sites, *calls):
             yield from _other_axes(form)
         yield from far
@@ -100,6 +104,12 @@ def _constant(clue: Clue, places: Places) -> Iterator[Fix]:
             for other in _near(number, clue.found, clue.wanted):
                 yield Fix(f"with {other} in place of {number} at line {atom.span.line} it fits",
                           (Edit(atom.span, str(other)),))
+        for name in _names(datum):
+            value = places.value_of(name, clue.place.file)
+            number = integer_of(value)
+            if value is not None and number is not None:
+                for other in _near(number, clue.found, clue.wanted):
+                    yield Fix(f"with `(defvar {name} {other})` it fits", (Edit(value.span, str(other)),))
 
 
 def _integers(form: Form) -> Iterator[Atom]:
@@ -108,6 +118,68 @@ def _integers(form: Form) -> Iterator[Atom]:
             yield from _integers(item)
         elif integer_of(item) is not None:
             yield item
+
+
+def _names(form: Form) -> list[str]:
+    found = [name for item in form.items[1:] if (name := name_of(item))]
+    return found + [name for item in form.items if isinstance(item, Form) for name in _names(item)]
+
+
+def _other_names(diagnostic: Diagnostic, places: Places, forms: list[Datum]) -> Iterator[Fix]:
+    """A size by another name: where the wrong one is written, that of a `defvar` of the size wanted; in a shape, that
+    of a neighbour."""
+    wanted = {clue.wanted for clue in diagnostic.clues}
+    found = {clue.found for clue in diagnostic.clues}
+    named = [name for clue in diagnostic.clues if (name := name_of(places.at(clue.place)))]
+    for clue in diagnostic.clues:
+        whole = places.at(clue.place)
+        if isinstance(whole, Form) and whole.bracket == "(":
+            inside = _names(whole)
+            for other in sorted(_sizes(places, clue.place.file, {clue.wanted}), key=lambda n: n not in inside):
+                yield _renamed(whole, other, places)
+            yield from _longer(whole, clue)
+    for form in forms:
+        for part in _forms(form, 3):
+            for item in part.items if part.bracket == "[" else part.items[1:]:
+                value = integer_of(item)
+                if value is None and (name := name_of(item)):
+                    value = integer_of(places.value_of(name, item.span.file))
+                if value in found:
+                    for other in sorted(_sizes(places, item.span.file, wanted), key=lambda n: n not in named):
+                        if other != name_of(item):
+                            yield _renamed(item, other, places)
+            if part.bracket == "[":
+                yield from _siblings(part, places)
+
+
+def _longer(form: Form, clue: Clue) -> Iterator[Fix]:
+    """A `slice` with an end that is further, or nearer."""
+    if form.head == "slice" and len(form.items) > 4:
+        end, step = form.items[4], clue.wanted - clue.found
+        text = f"(+ {brief(end)} {step})" if step > 0 else f"(- {brief(end)} {-step})"
+        yield Fix(f"with `{text}` as its end it fits", (Edit(end.span, text),))
+
+
+def _siblings(vector: Form, places: Places) -> Iterator[Fix]:
+    """A shape with one of its sizes written as in another shape of the same function."""
+    definition = places.definition(vector.span)
+    others = [form for form in _forms(definition, 8) if form.bracket == "[" and form is not vector] if definition else []
+    texts = {places.text(item.span): None for form in others for item in form.items if not isinstance(item, Atom)
+             or isinstance(item.value, Symbol)}
+    for item in vector.items:
+        for text in list(texts)[:3]:
+            if text != places.text(item.span):
+                yield Fix(f"with `{text}` in place of `{places.text(item.span)}` it fits", (Edit(item.span, text),))
+
+
+def _renamed(item: Datum, name: str, places: Places) -> Fix:
+    return Fix(f"with `{name}` in place of `{brief(item, 40)}` it fits", (Edit(item.span, name),))
+
+
+def _sizes(places: Places, file: str, wanted: set[int]) -> list[str]:
+    """The `defvar`s of a file whose values are wanted."""
+    return [str(name_of(f.items[1])) for f in places.forms(file)
+            if isinstance(f, Form) and f.head == "defvar" and len(f.items) > 2 and integer_of(f.items[2]) in wanted]
 
 
 def _near(number: int, found: int, wanted: int) -> Iterator[int]:

@@ -110,7 +110,10 @@ class Reporter:
             span = d.primary.span if d.primary else None
             return (rank.get(span.file, len(rank)), span.line, span.column) if span else (-1, 0, 0)
 
-        return sorted(self.found, key=place)
+        # An unknown name that is one argument too many is one mistake: a colon is missing.
+        extra = {d.primary.span for d in self.found if d.code == "E-ARITY-001" and d.primary}
+        found = [d for d in self.found if d.code != "E-NAME-001" or not d.primary or d.primary.span not in extra]
+        return sorted(found, key=place)
 
 
 def _key(diagnostic: Diagnostic) -> tuple:

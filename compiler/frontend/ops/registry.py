@@ -55,6 +55,9 @@ class Call(Protocol):
     def item(self, parameter: str, index: int) -> Span:
         """The place of an element of an argument that is a vector as written; else the argument's."""
 
+    def written(self, span: Span) -> list[Label]:
+        """Where the value of a name that stands at `span` is written, as a label."""
+
     def fail(self, code: str, message: str, *, at: Span | None = None, label: str = "",
              secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None,
              tries: Sequence[Fix] = (), clues: Sequence[Clue] = ()) -> NoReturn:

@@ -53,18 +53,18 @@ def _dims(call: BuiltinCall, shape: object) -> tuple[Dim, ...]:
         call.fail("E-CONTRACT-025", f"the shape of a {_noun(call)} is a vector of sizes, not {describe(shape)}",
                   at=call.where("shape"), label=f"this is {describe(shape)}", fix=fix)
     dims = []
-    for size in shape:
+    for i, size in enumerate(shape):
         if isinstance(size, float):
             fix = "`(quotient a b)` gives an integer, `(round …)` the nearest one" + (
                 f"; here it is {int(size)}" if size.is_integer() else "")
-            call.fail("E-TYPE-006", f"a size is an integer, not the float {size!r}", at=call.where("shape"),
-                      label=f"holds the float {size!r}", fix=fix)
+            call.fail("E-TYPE-006", f"a size is an integer, not the float {size!r}", at=call.item("shape", i),
+                      label=f"this is {size!r}", secondary=call.written(call.item("shape", i)), fix=fix)
         if isinstance(size, bool) or not isinstance(size, int):
-            call.fail("E-TYPE-006", f"a size is an integer, not {describe(size)}", at=call.where("shape"),
-                      label=f"holds {describe(size)}")
+            call.fail("E-TYPE-006", f"a size is an integer, not {describe(size)}", at=call.item("shape", i),
+                      label=f"this is {describe(size)}", secondary=call.written(call.item("shape", i)))
         if size < 1:
-            call.fail("E-SHAPE-009", f"a size is positive, not {int(size)}", at=call.where("shape"),
-                      label=f"holds {int(size)}")
+            call.fail("E-SHAPE-009", f"a size is positive, not {int(size)}", at=call.item("shape", i),
+                      label=f"this is {int(size)}", secondary=call.written(call.item("shape", i)))
         dims.append(size if isinstance(size, Dim) and origin_of(size) else Dim(size))
     return tuple(dims)
 
