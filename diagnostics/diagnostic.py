@@ -73,9 +73,11 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     chain: tuple[Frame, ...] = ()
     fix: Fix | None = None
-    #: What is not shown, for the search for a fix: other changes worth a try, and constants that are at odds.
+    #: What is not shown, for the search for a fix: other changes worth a try, constants that are at odds,
+    #: and where the tensors were made.
     tries: tuple[Fix, ...] = ()
     clues: tuple[Clue, ...] = ()
+    around: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.code in CODES, f"{self.code} is not in the registry"

@@ -16,6 +16,10 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     for choice in listed:
         if _plain(choice) == same and choice != word:
             return choice
+    typos = [choice for choice in listed if len(word) > 3 and abs(len(word) - len(choice)) < 2
+             and _shares_enough(word, choice) and distance(word, choice) == 1]
+    if typos:
+        return min(typos, key=lambda choice: sorted(choice) != sorted(word))
     other = of_another_library(word, listed)
     if other is not None:
         return other

@@ -23,6 +23,8 @@ from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
+#: Special forms whose parts are not all expressions.
+_BINDERS = {"let", "let*", "fn", "lambda", "for", "dotimes", "cond", "case", "quote", "quasiquote"}
 #: Names of values that are no variables.
 _LITERALS = {"true", "false", "nil", "inf", "nan"}
 #: How many expansions of macros may stand inside each other.
@@ -161,8 +163,16 @@ class Analyzer:
             return self._op_call(found, form, scope)
         if isinstance(found, Global) and found.kind == "function":
             return self._function_call(found, form, scope)
+        if found is None and self._near_form(name):
+            # A misspelt macro or special form: what stands in it is not an argument, and may use names that it binds.
+            return self.variable(name, head.span, scope)
         beyond = self.module.find_beyond(name) if found is not None else None
         return self._call_of(self._head(name, head.span, scope, found, beyond), form, scope, beyond)
+
+    def _near_form(self, name: str) -> bool:
+        near = did_you_mean(name, sorted(self.module.visible() | set(SPECIAL)))
+        known = self.module.find(near) if near is not None else None
+        return near in _BINDERS or (isinstance(known, Global) and known.kind == "macro")
 
     def _head(self, name: str, span: Span, scope: Scope, found: Global | None, beyond: Global | Op | None) -> Node:
         """A variable at the head of a call. While its own value is being computed, `(defvar optimizer (optimizer …))`,
@@ -179,12 +189,18 @@ class Analyzer:
 
     def _op_call(self, op: Op, form: Form, scope: Scope) -> Node:
         shape, nodes = self._arguments(form, scope)
-        slots, wrong = bind(shape, self.evaluator.callee(op))
+        slots, wrong, unknown = bind(shape, self.evaluator.callee(op))
         invoke = self.evaluator.invoke_op
         if wrong:
+            def made(values: Sequence[object]) -> object:
+                self.evaluator.unknown_words = unknown
+                try:
+                    return invoke(op, slots, shape, values)
+                finally:
+                    self.evaluator.unknown_words = ()
+
             # A form that describes data is made as far as it is known, for what depends on it.
-            made = None if slots is None or op.poison != "any" else lambda values: invoke(op, slots, shape, values)
-            return self.wrong(wrong, nodes, made)
+            return self.wrong(wrong, nodes, None if slots is None or op.poison != "any" else made)
         return lambda frame: invoke(op, slots, shape, [node(frame) for node in nodes])
 
     def _function_call(self, target: Global, form: Form, scope: Scope) -> Node:
@@ -193,7 +209,7 @@ class Analyzer:
         closure = self.evaluator.global_value(target, form.items[0].span)
         if not isinstance(closure, Closure):
             return self.wrong([], nodes)
-        slots, wrong = bind(shape, closure.code.callee)
+        slots, wrong, _ = bind(shape, closure.code.callee)
         if wrong:
             return self.wrong(wrong, nodes)
         invoke = self.evaluator.invoke_closure
@@ -207,11 +223,24 @@ class Analyzer:
 
         def run(frame: list) -> object:
             function = head(frame)
+            if function is POISON:
+                return self._arguments_of_nothing(nodes, frame)
             if beyond is not None and not isinstance(function, (Closure, Op)):
                 function = evaluator.global_value(beyond, place) if isinstance(beyond, Global) else beyond
             return evaluator.call(function, shape, [node(frame) for node in nodes], place)
 
         return run
+
+    def _arguments_of_nothing(self, nodes: Sequence[Node], frame: list) -> object:
+        """The arguments of a call whose function is wrong, for their own mistakes."""
+        trace = self.evaluator.trace
+        trace.uncertain += 1
+        try:
+            for node in nodes:
+                node(frame)
+        finally:
+            trace.uncertain -= 1
+        return POISON
 
     def _macro_call(self, macro: Global, form: Form, scope: Scope) -> Node:
         if self.expansions >= MAX_EXPANSIONS:
@@ -223,7 +252,10 @@ class Analyzer:
             if expansion is None:
                 return poison_node
             reporter = self.evaluator.reporter
-            note = f"`{macro.name}` at {form.span} expands to `{brief(expansion)}`"
+
+            def note() -> str:
+                return f"`{macro.name}` at {form.span} expands to `{brief(expansion)}`"
+
             with reporter.expanding(note):
                 node = self.node(expansion, scope)
         finally:

@@ -79,8 +79,7 @@ class BuiltinCall:
         if self.given(parameter):
             return False
         names = self.op.signature.names
-        unknown = [word for word in self._shape.words[::2] if word is not None and word not in names]
-        return not any(did_you_mean(word, names) == parameter for word in unknown)
+        return not any(did_you_mean(word, names) == parameter for word in self.evaluator.unknown_words)
 
     def keyword(self, parameter: str) -> Span:
         """The place of the keyword that gives the argument; the argument's own where it is given by position."""
@@ -91,7 +90,7 @@ class BuiltinCall:
 
     def report(self, code: str, message: str, *, at: Span | None = None, label: str = "",
                secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None,
-               tries: Sequence[Fix] = (), clues: Sequence[Clue] = ()) -> None:
+               tries: Sequence[Fix] = (), clues: Sequence[Clue] = (), around: Sequence[Span] = ()) -> None:
         """Record an error and go on: a form with several mistakes shows them all."""
         reporter = self.evaluator.reporter
         if self.op.name.startswith("%") and reporter.calls and at is None:
@@ -99,18 +98,18 @@ class BuiltinCall:
             caller = reporter.calls.pop()
             try:
                 reporter.error(code, message, caller.call, label, secondary=secondary, notes=notes, fix=fix,
-                               tries=tries, clues=clues)
+                               tries=tries, clues=clues, around=around)
             finally:
                 reporter.calls.append(caller)
         else:
             reporter.error(code, message, at or self.span, label, secondary=secondary, notes=notes, fix=fix,
-                           tries=tries, clues=clues)
+                           tries=tries, clues=clues, around=around)
 
     def fail(self, code: str, message: str, *, at: Span | None = None, label: str = "",
              secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None,
-             tries: Sequence[Fix] = (), clues: Sequence[Clue] = ()) -> NoReturn:
+             tries: Sequence[Fix] = (), clues: Sequence[Clue] = (), around: Sequence[Span] = ()) -> NoReturn:
         self.report(code, message, at=at, label=label, secondary=secondary, notes=notes, fix=fix,
-                    tries=tries, clues=clues)
+                    tries=tries, clues=clues, around=around)
         raise Failed
 
     def apply(self, function: object, *args: object) -> object:

@@ -44,10 +44,11 @@ class Callee:
 
 class Bound(NamedTuple):
     """A slot for each parameter, in the order of `LambdaList.names`, and what is wrong with the call. `slots` is None
-    where the call cannot be made; unknown keywords can be left out."""
+    where the call cannot be made; `unknown` keywords can be left out."""
 
     slots: tuple[Slot, ...] | None
     wrong: list[Diagnostic]
+    unknown: tuple[str, ...] = ()
 
 
 def bind(shape: CallShape, callee: Callee) -> Bound:
@@ -65,6 +66,7 @@ class _Binder:
         self.taken: dict[str, int] = {}
         self.rest: list[int] = []
         self.wrong: list[Diagnostic] = []
+        self.unknown: list[str] = []
 
     def run(self) -> Bound:
         words = self.shape.words
@@ -101,7 +103,7 @@ class _Binder:
         slots: list[Slot] = [self.taken.get(p.name) for p in (*params.required, *params.optional, *params.key)]
         if params.rest:
             slots.append(tuple(self.rest))
-        return Bound(tuple(slots), self.wrong)
+        return Bound(tuple(slots), self.wrong, tuple(self.unknown))
 
     def _kind(self, word: str, at: int) -> str:
         """Whether a keyword in the call is a `name`, a `value` or an `unknown` name."""
@@ -152,6 +154,7 @@ class _Binder:
         return f"`({self.callee.name} {shown})`" if shown else f"`({self.callee.name})`"
 
     def _unknown(self, word: str, at: int) -> None:
+        self.unknown.append(word)
         params = self.callee.params
         listed = [p.name for p in (*params.key,)]
         if self.callee.by_name:

@@ -61,6 +61,7 @@ class Evaluator:
         self._places: Places | None = None
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
+        self.unknown_words: tuple[str, ...] = ()   # of the call that is made all the same
         self._gensyms = 0
         self._steps = 0
 
@@ -167,11 +168,11 @@ class Evaluator:
     def call(self, function: object, shape: CallShape, values: Sequence[object], head: Span) -> object:
         """Call a value that is known only now; `head` is the place it stands at."""
         if isinstance(function, Closure):
-            slots, wrong = bind(shape, function.code.callee)
+            slots, wrong, _ = bind(shape, function.code.callee)
             if not wrong:
                 return self.invoke_closure(function, slots, shape, values)
         elif isinstance(function, Op):
-            slots, wrong = bind(shape, self.callee(function))
+            slots, wrong, _ = bind(shape, self.callee(function))
             if not wrong:
                 return self.invoke_op(function, slots, shape, values)
         else:

@@ -8,14 +8,16 @@ is tried is bounded by counts, so that the same program gets the same answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from sexpgpu.compiler.frontend.experiment import check
 from sexpgpu.compiler.frontend.places import Places
 from sexpgpu.compiler.frontend.repair_guesses import guesses
+from sexpgpu.compiler.frontend.repair_names import regrouped
+from sexpgpu.compiler.frontend.repair_reading import openings
 from sexpgpu.compiler.frontend.report import PRELUDE, Reporter
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Severity, SourceMap
 from sexpgpu.diagnostics.edits import applied
@@ -26,7 +28,7 @@ MOST_TRIES = 24
 MOST_IN_ALL = 60
 
 #: The families whose mistakes are worth guessing at; of the others only what was proposed is tried.
-_GUESSED = ("SHAPE", "TYPE", "ARITY", "VALUE", "CONTRACT")
+_GUESSED = ("SHAPE", "TYPE", "ARITY", "CONTRACT")
 
 
 class _Refuted(BaseException):
@@ -68,13 +70,13 @@ class _Repair:
     def run(self) -> list[Diagnostic]:
         errors = 0
         result = []
-        for diagnostic in self._found:
+        for diagnostic in regrouped(self._found, self._places, self._texts):
             errors += diagnostic.severity is Severity.ERROR
             result.append(self._with_fix(diagnostic) if errors <= MOST_ERRORS else diagnostic)
         return result
 
     def _with_fix(self, diagnostic: Diagnostic) -> Diagnostic:
-        fix = diagnostic.fix
+        fix, second = diagnostic.fix, None
         if diagnostic.severity is Severity.WARNING:
             return diagnostic
         for candidate in islice(self._candidates(diagnostic), MOST_TRIES):
@@ -82,30 +84,33 @@ class _Repair:
                 break
             self._left -= 1
             if self._holds(diagnostic, candidate.edits):
-                chosen = candidate if candidate is fix or not (fix and fix.text) else _beside(candidate, fix)
-                return replace(diagnostic, fix=chosen)
+                return replace(diagnostic, fix=candidate)
+            if second is None and diagnostic.code.startswith("E-READ") and self._reads(diagnostic, candidate.edits):
+                second = candidate
+        if second is not None:
+            return replace(diagnostic, fix=second)
         if fix is None or not fix.edits:
             return diagnostic
-        # What is named after a look at the words alone may uncover another mistake: it stays, for eyes to see.
-        keeps = diagnostic.code.split("-")[1] in ("READ", "NAME", "ARITY", "CONTRACT", "RUN")
+        # A name suggested by a look at the words alone may uncover another mistake: it stays, for eyes to see.
+        keeps = diagnostic.code.split("-")[1] in ("NAME", "ARITY", "CONTRACT", "RUN")
         return replace(diagnostic, fix=replace(fix, edits=fix.edits if keeps else (), safe=False))
 
     def _candidates(self, diagnostic: Diagnostic) -> Iterator[Fix]:
         seen: set[tuple[Edit, ...]] = set()
         proposed = [diagnostic.fix] if diagnostic.fix and diagnostic.fix.edits else []
-        guessed = guesses(diagnostic, self._places) if diagnostic.code.split("-")[1] in _GUESSED else ()
-        for fix in (*proposed, *diagnostic.tries):
-            if fix.edits not in seen and all(e.span.file in self._texts for e in fix.edits):
-                seen.add(fix.edits)
-                yield fix
-        for fix in guessed:
+        guessed: Iterable[Fix] = ()
+        if diagnostic.code.split("-")[1] in _GUESSED:
+            guessed = guesses(diagnostic, self._places)
+        elif diagnostic.code in ("E-READ-003", "E-READ-004") and diagnostic.primary:
+            guessed = openings(diagnostic.primary.span, self._texts)
+        for fix in chain(proposed, diagnostic.tries, guessed):
             if fix.edits not in seen and all(e.span.file in self._texts for e in fix.edits):
                 seen.add(fix.edits)
                 yield fix
 
     def _holds(self, diagnostic: Diagnostic, edits: Sequence[Edit]) -> bool:
         allowed = self._errors.copy()
-        allowed[_key(diagnostic)] -= 1
+        del allowed[_key(diagnostic)]
         watch = _Watch(allowed)
         try:
             check(self._path, overrides=self._overrides, sources=SourceMap(), module=False,
@@ -114,14 +119,32 @@ class _Repair:
             return False
         return True
 
+    def _reads(self, diagnostic: Diagnostic, edits: Sequence[Edit]) -> bool:
+        """Whether the text reads, and nothing that this mistake has to do with is wrong then. What is wrong elsewhere
+        was hidden: a text that cannot be read is not checked further."""
+        allowed = self._errors.copy()
+        allowed[_key(diagnostic)] -= 1
+        after = Reporter()
+        check(self._path, overrides=self._overrides, sources=SourceMap(), module=False,
+              texts=applied(self._texts, edits), reporter=after)
+        errors = [d for d in after.found if d.severity is Severity.ERROR]
+        reading = Counter(_key(d) for d in errors if d.code.startswith("E-READ"))
+        if reading - allowed:
+            return False
+        spans = [edit.span for edit in edits] + [label.span for label in (*([diagnostic.primary] if diagnostic.primary
+                                                                            else []), *diagnostic.secondary)]
+        file, first, last = spans[0].file, min(s.line for s in spans), max(s.end_line for s in spans)
+        return not any(d.primary is None or d.code in _HOLLOW or (
+            d.primary.span.file == file and first <= d.primary.span.line <= last) for d in errors
+            if not d.code.startswith("E-READ"))
+
+
+#: What a definition that was swallowed by another leaves behind.
+_HOLLOW = ("E-CONTRACT-001", "E-NAME-001", "E-ARITY-006")
+
 
 def _key(diagnostic: Diagnostic) -> tuple[str, str]:
     return diagnostic.code, diagnostic.message
-
-
-def _beside(candidate: Fix, fix: Fix) -> Fix:
-    """A change that was found where the operation's own advice is only words: the change is what repairs it."""
-    return candidate if candidate.text else replace(candidate, text=fix.text)
 
 
 def _is_file(name: str) -> bool:

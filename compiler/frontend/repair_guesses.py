@@ -25,31 +25,34 @@ _OTHER_AXES = (-1, 0, 1, 2, -2)
 def guesses(diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     """The likeliest first. Each is one change; nothing says that it helps."""
     sites = _sites(diagnostic, places)
-    shapes = diagnostic.code.split("-")[1] == "SHAPE"
-    near, far = _constants(diagnostic, places, sites)
-    for site in sites[:3]:
-        yield from words(site, diagnostic, places)
-    yield from near
     calls = _calls(diagnostic, places)
-    for site in sites:
+    family = diagnostic.code.split("-")[1]
+    shapes = family == "SHAPE"
+    if not shapes:
+        for site in sites[:3]:
+            yield from words(site, diagnostic, places)
+    if family == "CONTRACT":
+        return
+    for site in sites if shapes else ():
         yield from _vectors_turned(site, places)
+    written, defined = _constants(diagnostic, places, sites)
+    yield from written
     for call in calls:
         yield from _arguments_exchanged(call, places)
     if shapes:
         yield from _other_names(diagnostic, places, [*sites, *calls])
         for form in (*sites, *calls):
             yield from _other_axes(form)
-        yield from far
+    yield from defined
+    if shapes:
         for site in sites:
             yield from _transposes(site, places)
-    else:
-        yield from far
 
 
 def _sites(diagnostic: Diagnostic, places: Places) -> list[Datum]:
     """The data that the diagnostic underlines, in the user's files; a whole definition is none."""
     spans = [diagnostic.primary.span] if diagnostic.primary else []
-    spans += [label.span for label in diagnostic.secondary]
+    spans += [*(label.span for label in diagnostic.secondary), *diagnostic.around]
     found = []
     for span in spans:
         datum = None if in_prelude(span) else places.at(span)
@@ -79,18 +82,26 @@ def _is_call(form: Form) -> bool:
 # -- constants --------------------------------------------------------------------------------------------------------
 
 def _constants(diagnostic: Diagnostic, places: Places, sites: list[Datum]) -> tuple[list[Fix], list[Fix]]:
-    """A number that is written otherwise: those written at the place itself, and those defined elsewhere."""
-    near: list[Fix] = []
-    far: list[Fix] = []
+    """A number written otherwise: in the code at fault, and in a definition that others use too."""
+    written: list[Fix] = []
+    defined: list[Fix] = []
     for clue in diagnostic.clues:
-        here = any(site.span.contains(clue.place) for site in sites)
-        (near if here else far).extend(_constant(clue, places))
-    return near, far
+        for fix in _constant(clue, places):
+            (defined if _is_shared(fix.edits[0].span, places) else written).append(fix)
+    return written, defined
+
+
+def _is_shared(span: Span, places: Places) -> bool:
+    """Whether a number is a `defvar`'s, or describes the data."""
+    path = places.path(span)
+    return any(isinstance(form, Form) and form.head in ("defvar", "field") for form in path)
 
 
 def _constant(clue: Clue, places: Places) -> Iterator[Fix]:
     path = places.path(clue.place)
     datum = path[-1] if path else None
+    if len(path) > 1 and isinstance(path[-2], Form) and _key_of(path[-2], path[-1]) == "batch-size":
+        return   # any number of rows would do
     if datum is not None and name_of(datum) and isinstance(path[0], Form) and path[0].head == "defvar":
         value = path[0].items[2] if len(path[0].items) > 2 else None
         if integer_of(value) == clue.found and path[0].items[1] is datum:
@@ -110,6 +121,12 @@ def _constant(clue: Clue, places: Places) -> Iterator[Fix]:
             if value is not None and number is not None:
                 for other in _near(number, clue.found, clue.wanted):
                     yield Fix(f"with `(defvar {name} {other})` it fits", (Edit(value.span, str(other)),))
+
+
+def _key_of(form: Form, item: Datum) -> str | None:
+    """The keyword that `item` is the value of."""
+    before = next((a for a, b in pairwise(form.items) if b is item), None)
+    return before.value.name if isinstance(before, Atom) and isinstance(before.value, Keyword) else None
 
 
 def _integers(form: Form) -> Iterator[Atom]:

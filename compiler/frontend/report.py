@@ -6,7 +6,7 @@ second label. One mistake is reported once, however often its place is evaluated
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -38,7 +38,7 @@ class Reporter:
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
         self.calls: list[Activation] = []
-        self.expansions: list[str] = []
+        self.expansions: list[Callable[[], str]] = []
         self._held: list[Diagnostic] = []
         self._seen: set[tuple] = set()
 
@@ -48,12 +48,12 @@ class Reporter:
 
     def error(self, code: str, message: str, at: Span | None, label: str = "", *, secondary: Sequence[Label] = (),
               notes: Sequence[str] = (), fix: Fix | str | None = None, tries: Sequence[Fix] = (),
-              clues: Sequence[Clue] = ()) -> None:
+              clues: Sequence[Clue] = (), around: Sequence[Span] = ()) -> None:
         """Report, with the calls in progress as the chain."""
         self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary),
                             (*notes, *self._expanded()),
                             tuple(Frame(c.name, c.call) for c in self.calls),
-                            Fix(fix) if isinstance(fix, str) else fix, tuple(tries), tuple(clues)))
+                            Fix(fix) if isinstance(fix, str) else fix, tuple(tries), tuple(clues), tuple(around)))
 
     def users_place(self, span: Span) -> Span:
         """`span`, or where it lies in the prelude, the user's call that led there."""
@@ -85,11 +85,13 @@ class Reporter:
     def _expanded(self) -> list[str]:
         """The expansions around the place, the innermost first; of many, the two ends."""
         notes = self.expansions[::-1]
-        return notes if len(notes) <= 4 else [*notes[:2], f"{len(notes) - 3} more expansions lie between", notes[-1]]
+        if len(notes) > 4:
+            return [notes[0](), notes[1](), f"{len(notes) - 3} more expansions lie between", notes[-1]()]
+        return [note() for note in notes]
 
     @contextmanager
-    def expanding(self, note: str) -> Iterator[None]:
-        """While this lasts, what is wrong is wrong in a macro's expansion."""
+    def expanding(self, note: Callable[[], str]) -> Iterator[None]:
+        """While this lasts, what is wrong is wrong in a macro's expansion, which `note` says."""
         self.expansions.append(note)
         try:
             yield

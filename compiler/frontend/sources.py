@@ -14,7 +14,7 @@ from sexpgpu.compiler.frontend.data import Atom, Datum, Form
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.reader_files import load_source
 from sexpgpu.compiler.frontend.report import Reporter
-from sexpgpu.diagnostics import Diagnostic, Fix, Label, SexpError, SourceFile, SourceMap
+from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, SexpError, SourceFile, SourceMap, did_you_mean
 
 
 class Files:
@@ -50,18 +50,37 @@ class Files:
         self.names.append(shown)
         self.paths.append(path)
         self._open.append(real)
-        for datum in read(source, self._reporter.add):
+        before = self._reporter.errors
+        data = read(source, self._reporter.add)
+        readable = self._reporter.errors == before
+        for datum in data:
             if isinstance(datum, Form) and datum.head == "include":
+                self._include(datum, path, shown, readable)
+            elif readable and isinstance(datum, Form) and self._means_include(datum):
+                # What the file defines is not missing, too.
+                word = datum.items[0].span
+                self._reporter.add(Diagnostic("E-NAME-001", f"nothing is called `{datum.head}`",
+                                              Label(word, "unknown name"),
+                                              fix=Fix("did you mean `include`?", (Edit(word, "include"),), True)))
                 self._include(datum, path, shown)
             else:
                 self.forms.append(datum)
         self._open.pop()
 
-    def _include(self, form: Form, path: Path, shown: str) -> None:
+    @staticmethod
+    def _means_include(form: Form) -> bool:
+        """A misspelt `include`: nothing else at the top level takes the path of an experiment."""
+        given = form.items[1] if len(form.items) == 2 else None
+        if not (isinstance(given, Atom) and isinstance(given.value, str) and given.value.endswith(".sexp") and form.head):
+            return False
+        return did_you_mean(form.head, ["include"]) is not None
+
+    def _include(self, form: Form, path: Path, shown: str, readable: bool = True) -> None:
         given = form.items[1] if len(form.items) == 2 else None
         if not isinstance(given, Atom) or not isinstance(given.value, str):
-            self._reporter.add(Diagnostic(
-                "E-ARITY-006", "`include` takes a path, as a string", Label((given or form).span, "not a path"),
-                fix=Fix('write `(include "path.sexp")`')))
+            if readable:   # of a text that is not, the forms mean little
+                self._reporter.add(Diagnostic(
+                    "E-ARITY-006", "`include` takes a path, as a string", Label((given or form).span, "not a path"),
+                    fix=Fix('write `(include "path.sexp")`')))
             return
         self._take(path.parent / given.value, str(Path(shown).parent / given.value), given)

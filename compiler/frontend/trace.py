@@ -90,7 +90,8 @@ class Schedule:
 @dataclass(eq=False)
 class Trace:
     """`training` is what `training?` says. `branches` counts the staged branches around the place, `loops` holds its
-    loops. `again` says that the same code was traced just before, for another batch size."""
+    loops, `uncertain` the
+    wrong forms around it that could change the names declared in them. `again` says that the same code was traced just before, for another batch size."""
 
     phase: Phase = Phase.TOP
     training: bool = True
@@ -106,6 +107,7 @@ class Trace:
     counters_known: bool = True
     schedules: dict[str, Schedule] = field(default_factory=dict)
     sites: int = 0
+    uncertain: int = 0
 
     @property
     def in_graph(self) -> bool:

@@ -141,7 +141,11 @@ def field(call: BuiltinCall, subject: object, name: object, column: object, dtyp
             element = dtype_word(call, "dtype", dtype)
         except Failed:
             element = None
-    return Field(word, source or word, None if dtype is POISON else element, _shape(call, word, shape), call.span)
+    if not call.absent("dtype") and not call.given("dtype"):
+        element = None
+    known = call.given("shape") or call.absent("shape")
+    return Field(word, source or word, None if dtype is POISON else element,
+                 _shape(call, word, shape) if known else None, call.span)
 
 
 def _shape(call: BuiltinCall, name: str, shape: object) -> tuple[Dim, ...] | None:

@@ -117,13 +117,20 @@ def split(call: Call, x: object, parts: object, axis: object) -> tuple[Tensor, .
             call.fail("E-SHAPE-011", f"`split` of axis {along}, size {int(size)}, into {int(count)} equal parts",
                       at=span, label=f"{int(size)} is no multiple of {int(count)}",
                       secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),), notes=notes,
-                      fix=None if other is None else f"axis {other}, of size {int(x.shape[other])}, divides")
+                      fix=None if other is None else f"axis {other}, of size {int(x.shape[other])}, divides",
+                      clues=[c for n in _divisors(int(size), int(count)) for c in clue(count, n)])
         sizes = [int(size) // count] * count
     result, start = [], 0
     for n in sizes:
         result.append(_cut(call, x, along, start, start + int(n), 1, n))
         start += int(n)
     return tuple(result)
+
+
+def _divisors(size: int, count: int) -> list[int]:
+    """The numbers of equal parts that are nearest to `count`."""
+    found = [n for n in range(1, min(size, 4 * abs(count) + 4) + 1) if size % n == 0]
+    return sorted(found, key=lambda n: abs(n - count))[:3]
 
 
 def _cut(call: Call, x: Tensor, axis: int, start: int, end: int, step: int, size: int | None = None) -> Tensor:

@@ -60,7 +60,7 @@ class Call(Protocol):
 
     def fail(self, code: str, message: str, *, at: Span | None = None, label: str = "",
              secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None,
-             tries: Sequence[Fix] = (), clues: Sequence[Clue] = ()) -> NoReturn:
+             tries: Sequence[Fix] = (), clues: Sequence[Clue] = (), around: Sequence[Span] = ()) -> NoReturn:
         """Record an error (primary span `at`, the call's by default) and end this call."""
 
     def apply(self, function: object, *args: object) -> object:

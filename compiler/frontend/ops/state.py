@@ -83,7 +83,10 @@ def _declared(call: BuiltinCall, new: Variable, table: dict[str, Variable], othe
                   secondary=[Label(other[new.name].span, "the first declaration")])
     old = table.get(new.name)
     if old is None:
-        table[new.name] = new
+        if not call.evaluator.trace.uncertain:
+            table[new.name] = new
+        return new
+    if call.evaluator.trace.uncertain:
         return new
     first = [Label(old.span, f"{show_shape(old.shape)} here, first")]
     if tuple(old.shape) != tuple(new.shape):

@@ -79,11 +79,12 @@ def mismatch(operands: Sequence[Operand], rule: Sequence[str], *, right: bool = 
     marked = labels(operands)
     notes = [drawing(operands, right=right), *origin_notes(operands), *rule]
     clues = at_odds(operands)
+    made = tuple(o.made for o in operands if o.made is not None)
     if in_prelude(operands[-1].span):
         return {"label": "these shapes do not fit", "secondary": tuple(marked), "notes": notes,
-                "clues": clues}
+                "clues": clues, "around": made}
     return {"at": marked[-1].span, "label": marked[-1].text, "secondary": tuple(marked[:-1]),
-            "notes": notes, "clues": clues}
+            "notes": notes, "clues": clues, "around": made}
 
 
 def at_odds(operands: Sequence[Operand]) -> list[Clue]:
