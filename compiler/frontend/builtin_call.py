@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.call_binding import CallShape, Slot
+from sexpgpu.compiler.frontend.data import Atom, Form
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.values import POISON, Origin
 from sexpgpu.diagnostics import Clue, Fix, Label, Span, did_you_mean
@@ -67,7 +68,12 @@ class BuiltinCall:
     def written(self, span: Span) -> list[Label]:
         """Where the value of a name that stands at `span` is written, as a label."""
         evaluator = self.evaluator
-        datum = evaluator.places.source(span, [c.call for c in evaluator.reporter.calls])
+        places, calls = evaluator.places, [c.call for c in evaluator.reporter.calls]
+        whole = places.at(span)
+        if isinstance(whole, Form) and whole.bracket == "(":
+            parts = [(item, places.source(item.span, calls)) for item in whole.items[1:] if isinstance(item, Atom)]
+            return [Label(datum.span, f"`{places.text(item.span)}` is given here") for item, datum in parts if datum]
+        datum = places.source(span, calls)
         return [Label(datum.span, "it is given here")] if datum is not None else []
 
     def given(self, parameter: str) -> bool:

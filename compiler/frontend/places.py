@@ -59,6 +59,16 @@ class Places:
                     return form.items[2]
         return None
 
+    def bound(self, name: str, span: Span) -> Datum | None:
+        """What a `let` around `span` gives to a name."""
+        for form in reversed(self.path(span)):
+            if isinstance(form, Form) and form.head in ("let", "let*") and isinstance(form.items[1], Form):
+                for binding in reversed(form.items[1].items):
+                    if isinstance(binding, Form) and len(binding.items) == 2 and name_of(binding.items[0]) == name \
+                            and not binding.span.contains(span):
+                        return binding.items[1]
+        return None
+
     def source(self, span: Span, calls: Sequence[Span]) -> Datum | None:
         """Where the value of the name at `span` is written: by a `defvar`, or by the call that gives it to the function
         around the place. `calls` led there, the outermost first."""
@@ -92,6 +102,19 @@ class Places:
         threaded = len(path) > 1 and isinstance(path[-2], Form) and path[-2].head == "->" and path[-2].items[1] is not form
         place = names.index(name) + 1 - threaded
         return form.items[place] if 0 < place < len(form.items) else None
+
+    def uses(self, name: str, file: str) -> list[Atom]:
+        """Where a name stands in a file, without its definition."""
+        found: list[Atom] = []
+        stack = list(reversed(self.forms(file)))
+        while stack:
+            datum = stack.pop()
+            if isinstance(datum, Form):
+                skip = 2 if (datum.head or "").startswith("def") else 0
+                stack += reversed(datum.items[skip:])
+            elif name_of(datum) == name:
+                found.append(datum)
+        return found
 
     def text(self, span: Span) -> str:
         """What is written at `span`."""

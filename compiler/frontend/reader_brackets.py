@@ -39,6 +39,8 @@ class _Walk:
         self.closed_at: Lexeme | None = None
         self.opened_at: Lexeme | None = None
         self.bare: Lexeme | None = None
+        self.closed: tuple[Lexeme, Lexeme] | None = None
+        self.early: tuple[Lexeme, Lexeme] | None = None
         self.silent = False
         self.end = (1, 1)
 
@@ -56,7 +58,7 @@ class _Walk:
                 self.open.append(lexeme)
             elif text in OPENER:
                 self._close(lexeme)
-            elif not self.open and self.bare is None:
+            elif not self.open and self.bare is None and lexeme[2] == 1:
                 self.bare = lexeme
             self.end = advance(text, lexeme[1], lexeme[2])
             line = self.end[0]
@@ -68,10 +70,13 @@ class _Walk:
         text, _, column = lexeme
         if self.open and self.suspect is None and text not in OPENER and column <= self.open[-1][2]:
             self.suspect = _Suspect(self.open[-1], lexeme, self.end)
+        if self.closed and self.early is None and text not in OPENER and column > self.closed[0][2] \
+                and advance(self.closed[1][0], *self.closed[1][1:]) == self.end:
+            self.early = (self.closed[1], lexeme)
         if column == 1 and text == "(" and following in _DEFINERS:
             if self.open:
                 self._unclosed()
-            self.open, self.suspect, self.silent = [], None, False
+            self.open, self.suspect, self.silent, self.closed, self.early = [], None, False, None, None
 
     def _close(self, lexeme: Lexeme) -> None:
         text = lexeme[0]
@@ -80,6 +85,7 @@ class _Walk:
                 self._stray(lexeme)
             return
         opener = self.open.pop()
+        self.closed = (opener, lexeme)
         if opener[0] != OPENER[text] and not self.silent and self.suspect and self.suspect.opener is opener \
                 and self.open and self.open[-1][0] == OPENER[text]:
             # The indentation tells where this one ends, and then the bracket at hand is right.
@@ -120,6 +126,15 @@ class _Walk:
                 "E-READ-003", f"a `)` closes nothing: no bracket is open before `{word[0]}`",
                 Label(self._span(word), "no `(` before it"), (Label(self._span(lexeme), "no bracket is open here"),),
                 fix=Fix(f"write `(` before `{word[0]}`", (Edit(self._span(word).start, "("),), True)))
+            return
+        if self.early is not None:
+            (closer, inside), self.early = self.early, None
+            self.found.append(Diagnostic(
+                "E-READ-003", f"a `{lexeme[0]}` closes nothing", Label(self._span(closer), "closes a form too early"),
+                (Label(self._span(inside), "by its indentation this is inside of the form"),
+                 Label(self._span(lexeme), "so no bracket is open here")),
+                fix=Fix(f"delete the `{closer[0]}` at the end of line {closer[1]}",
+                        (Edit(self._span(closer), ""),), True)))
             return
         if self.closed_at is not None and self.opened_at is not None:
             secondary = (Label(self._span(self.closed_at),

@@ -58,7 +58,12 @@ def _sites(diagnostic: Diagnostic, places: Places) -> list[Datum]:
         datum = None if in_prelude(span) else places.at(span)
         if datum is not None and datum not in found:
             found.append(datum)
-    return found
+    for datum in list(found):
+        for name in ([name_of(datum)] if isinstance(datum, Atom) else _names(datum)):
+            bound = places.bound(name, datum.span) if name else None
+            if bound is not None and bound not in found:
+                found.append(bound)
+    return found[:8]
 
 
 def _calls(diagnostic: Diagnostic, places: Places) -> list[Form]:
@@ -155,6 +160,11 @@ def _other_names(diagnostic: Diagnostic, places: Places, forms: list[Datum]) -> 
             for other in sorted(_sizes(places, clue.place.file, {clue.wanted}), key=lambda n: n not in inside):
                 yield _renamed(whole, other, places)
             yield from _longer(whole, clue)
+        name = name_of(whole)
+        if name and isinstance(whole, Atom):
+            for use in places.uses(name, clue.place.file)[:6]:
+                for other in sorted(_sizes(places, clue.place.file, {clue.wanted}), key=lambda n: n not in named)[:2]:
+                    yield _renamed(use, other, places)
     for form in forms:
         for part in _forms(form, 3):
             for item in part.items if part.bracket == "[" else part.items[1:]:

@@ -36,16 +36,18 @@ def regrouped(found: Sequence[Diagnostic], places: Places, texts: Mapping[str, s
         first = uses[0]
         atoms = symbols.get(name, [])
         written = first.primary is not None and places.text(first.primary.span) == name
+        origin = id(first)
         if not written and atoms:
-            changed[id(first)] = _in_a_macro(first, atoms[0])
-            continue
+            # What passed through a macro has the place of the macro's call.
+            inside = [a for a in atoms if first.primary and first.primary.span.contains(a.span)]
+            first = changed[origin] = _in_a_macro(first, (inside or atoms)[0])
         alone = [other for other, places_ in symbols.items() if len(places_) == 1 and distance(name, other) <= 2
                  and other not in _LOOKED_FOR and _defines(places_[0], places)]
         near = did_you_mean(name, alone)
         shown = first.fix.edits[0].text if first.fix and first.fix.edits else None
         if near is None or (shown is not None and distance(name, shown) < distance(name, near)):
             continue
-        changed[id(first)] = _misspelt_definition(name, near, symbols[near][0], uses, len(atoms))
+        changed[origin] = _misspelt_definition(name, near, symbols[near][0], [first, *uses[1:]], len(atoms), written)
         dropped.update(id(use) for use in uses[1:])
     return [changed.get(id(d), d) for d in found if id(d) not in dropped]
 
@@ -76,11 +78,12 @@ def _defines(atom: Atom, places: Places) -> bool:
     return False
 
 
-def _misspelt_definition(name: str, near: str, definition: Atom, uses: Sequence[Diagnostic], count: int) -> Diagnostic:
+def _misspelt_definition(name: str, near: str, definition: Atom, uses: Sequence[Diagnostic], count: int,
+                         written: bool) -> Diagnostic:
     first = uses[0]
     more = [Label(use.primary.span, "and here") for use in uses[1:_MOST_USES + 1] if use.primary]
     place = Label(definition.span, f"`{near}` is defined here, and never used")
-    if count > 1 or len(uses) > 1:
+    if count > 1 or len(uses) > 1 or not written:
         fix = Fix(f"did you mean `{name}` by `{near}`?", (Edit(definition.span, name),))
     else:
         fix = Fix(f"did you mean `{near}`?", (Edit(first.primary.span, near),) if first.primary else ())

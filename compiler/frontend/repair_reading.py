@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from sexpgpu.compiler.frontend.environment import prelude_names
 from sexpgpu.compiler.frontend.ops import OPS
 from sexpgpu.compiler.frontend.reader_lexemes import UnterminatedComment, lexemes
 from sexpgpu.compiler.frontend.special import SPECIAL
@@ -22,16 +23,17 @@ def openings(span: Span, texts: Mapping[str, str]) -> Iterator[Fix]:
         pieces = lexemes(text)
     except UnterminatedComment:
         return
-    heads = set(_HEAD.findall(text)) | set(OPS) | set(SPECIAL)
+    heads = set(_HEAD.findall(text)) | set(OPS) | set(SPECIAL) | prelude_names()
     found: list[tuple[str, Span]] = []
-    before = ""
+    before = beyond = ""
     for piece, line, column in pieces:
         if (line, column) > (span.line, span.column):
             break
         if column == 1 and piece == "(":
             found.clear()
-        elif before not in ("(", "'", "`") and piece in heads:
+        elif (before not in ("(", "'", "`") and piece in heads) or beyond in ("defun", "defmacro", "fn", "lambda"):
             found.append((piece, Span(span.file, line, column, line, column)))
+        beyond = before if before != "(" else ""
         before = piece
     for word, place in reversed(found):
         yield Fix(f"write `(` before `{word}`", (Edit(place, "("),), True)

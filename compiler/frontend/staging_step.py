@@ -147,7 +147,7 @@ class Steps:
         if not is_plist(prepared):
             reporter.error("E-CONTRACT-004", f"`{name}` gives {describe(prepared)}, not a plist", prepare.span,
                            f"gives {describe(prepared)}", fix=advice,
-                           secondary=_place_of(prepared))
+                           secondary=_place_of(prepared) or self._last_form(prepare))
             return POISON, POISON, ()
         found = dict(plist_items(prepared))
         values: list[object] = []
@@ -171,6 +171,10 @@ class Steps:
             values.append(value)
         rest = tuple([x for key, value in found.items() for x in (Keyword(key), value)])
         return values[0], values[1], rest
+
+    def _last_form(self, function: Definition) -> list[Label]:
+        form = self._evaluator.places.definition(function.span)
+        return [Label(form.items[-1].span, "this is its value")] if form else []
 
     def _model(self, inputs: object) -> object:
         model = self._contract.get("model")

@@ -83,8 +83,7 @@ def _declared(call: BuiltinCall, new: Variable, table: dict[str, Variable], othe
                   secondary=[Label(other[new.name].span, "the first declaration")])
     old = table.get(new.name)
     if old is None:
-        if not call.evaluator.trace.uncertain:
-            table[new.name] = new
+        table[new.name] = new
         return new
     if call.evaluator.trace.uncertain:
         return new
@@ -178,6 +177,8 @@ def update_buffer(call: BuiltinCall, name: object, value: object) -> None:
     if not isinstance(value, Tensor):
         call.fail("E-TYPE-002", f"a buffer holds a tensor, not {describe(value)}", at=call.where("value"),
                   label=f"this is {describe(value)}")
+    if trace.uncertain:
+        return
     if tuple(value.shape) != tuple(variable.shape):
         call.fail("E-SHAPE-013", f"the buffer `{full}` is {show_shape(variable.shape)}, and its new value "
                   f"{show_shape(value.shape)}", at=call.where("value"), label=f"this is {show_shape(value.shape)}",

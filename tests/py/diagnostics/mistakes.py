@@ -18,10 +18,14 @@ CONV, MLP, BYTES = "digits/conv.sexp", "digits/mlp.sexp", "bytes-gpt/experiment.
 SWEPT = (LINEAR, SPIRALS, ADDING, CONV)
 
 
+#: Marks a row whose line is not found: what is said there is true, and the mistake lies further up.
+ELSEWHERE = "elsewhere"
+
+
 @dataclass(frozen=True)
 class Mistake:
     """In `example`, the text from `start` on is `new` instead of `old`. `codes` are what may be reported, each as a
-    prefix. `elsewhere`: not the changed line is at fault then, but another that it contradicts."""
+    prefix. `elsewhere`: the changed line itself is not found."""
 
     kind: str
     example: str
@@ -108,7 +112,7 @@ def missing_openings() -> Iterator[Mistake]:
 def stray_brackets() -> Iterator[Mistake]:
     for example in SWEPT:
         for match in list(matches(example, r"\)(?=\n)"))[::2]:
-            yield Mistake("stray bracket", example, match.end(), "", ")", ("E-READ-003",))
+            yield Mistake("stray bracket", example, match.end(), "", ")", ("E-READ",))
 
 
 def dimensions() -> Iterator[Mistake]:
@@ -127,7 +131,8 @@ def dimensions() -> Iterator[Mistake]:
 def written_out() -> Iterator[Mistake]:
     for kind, rows in _ROWS.items():
         for example, old, new, *codes in rows:
-            yield Mistake(kind, example, _only(example, old), old, new, tuple(codes))
+            found = tuple(code for code in codes if code != ELSEWHERE)
+            yield Mistake(kind, example, _only(example, old), old, new, found, ELSEWHERE in codes)
 
 
 def _only(example: str, text: str) -> int:
@@ -144,7 +149,7 @@ _ROWS: dict[str, list[tuple[str, ...]]] = {
         (BYTES, "(transpose table)", "table", "E-SHAPE-002"),
         (BYTES, "[vocab width]", "[width vocab]", "E-SHAPE-001"),
         (ADDING, "[width 1]", "[1 width]", "E-SHAPE-002"),
-        (ADDING, "(transpose sequence [1 0 2])", "sequence", "E-SHAPE-013"),
+        (ADDING, "(transpose sequence [1 0 2])", "sequence", "E-SHAPE-013", ELSEWHERE),
         (CONV, "[3 3 (dim x -1) channels]", "[3 3 channels (dim x -1)]", "E-SHAPE-002"),
         (ADDING, "(matmul (concat [x h] :axis -1) w)", "(matmul w (concat [x h] :axis -1))", "E-SHAPE-002"),
     ],
@@ -178,7 +183,7 @@ _ROWS: dict[str, list[tuple[str, ...]]] = {
         (CONV, "[channels] :init ones", "[(dim x -1)] :init ones", "E-SHAPE-001"),
         (ADDING, "(+ (dim xs -1) width)", "(+ (dim xs -1) (* 2 width))", "E-SHAPE-002"),
         (LINEAR, '"w" [3]', '"w" [1 3]', "E-SHAPE-002"),
-        (CONV, "(expand-dims x -1)", "(expand-dims x 1)", "E-SHAPE-006"),
+        (CONV, "(expand-dims x -1)", "(expand-dims x 1)", "E-SHAPE-006", ELSEWHERE),
     ],
     "swapped arguments": [
         (SPIRALS, "(cross-entropy outputs targets)", "(cross-entropy targets outputs)", "E-TYPE-007"),
@@ -294,5 +299,6 @@ _ROWS: dict[str, list[tuple[str, ...]]] = {
 
 def all_mistakes() -> list[Mistake]:
     """In the order of their kinds."""
-    return [*misspelt_names(), *misspelt_keywords(), *missing_brackets(), *missing_openings(), *stray_brackets(),
-            *dimensions(), *written_out()]
+    found = [*misspelt_names(), *misspelt_keywords(), *missing_brackets(), *missing_openings(), *stray_brackets(),
+             *dimensions(), *written_out()]
+    return list({(m.example, m.text): m for m in reversed(found)}.values())[::-1]

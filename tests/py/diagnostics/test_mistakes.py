@@ -14,7 +14,7 @@ from sexpgpu.diagnostics.edits import applied
 
 ALL = mistakes.all_mistakes()
 #: What every run tries; the whole is behind `slow`.
-SAMPLE = ALL[::4]
+SAMPLE = ALL[::8]
 
 
 def diagnose(mistake, text):
@@ -43,7 +43,7 @@ def judge(mistake):
     if strange:
         wrong.append(f"also {strange}")
     file = str(mistake.path)
-    if not any(place[0] == file and place[1] in mistake.lines for d in errors for place in places(d)):
+    if not mistake.elsewhere and not any(place[0] == file and place[1] in mistake.lines for d in errors for place in places(d)):
         wrong.append(f"points elsewhere: {[str(d.primary.span) for d in errors if d.primary]}")
     offered = [d for d in errors if d.fix and d.fix.edits]
     restored = False
