@@ -27,8 +27,12 @@ COMMANDS = (
     Command("check", "find every mistake of an experiment, without compiling it", "FILE", (
         _FORMAT, _DEFINE,
         Flag("--target", f"also check that this target can run it: {_TARGET}", "TARGET"),
+        Flag("--fix", "apply the fixes that are safe to apply unseen, and say which"),
+        Flag("-W", "`error`: warnings fail the check too", "error", choices=("error",)),
+        Flag("--watch", "check again whenever a file is saved, until interrupted"),
         Flag("--verify-diagnostics", "compare what is reported with the file's `; expected-error {{CODE}}` comments"),
-    )),
+    ), many=True, about="Finds every mistake of each FILE, an experiment, without compiling it. `-` reads standard "
+                        "input, whose paths are relative to the working folder."),
     Command("build", "compile an experiment into one file", "FILE", (
         Flag("-o", "the artifact to write; the experiment's name with .vmfb by default", "OUT.vmfb"),
         Flag("--target", f"what it is compiled for: {_TARGET}; cpu by default, which is this machine's", "TARGET"),

@@ -33,6 +33,11 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     return min(near, key=lambda choice: distance(word, choice), default=None)
 
 
+def is_sure(word: str, choice: str) -> bool:
+    """Whether `word` is `choice` written another way, or one slip of the fingers away from it."""
+    return _plain(word) == _plain(choice) or (len(word) > 4 and distance(word, choice) == 1)
+
+
 def distance(a: str, b: str) -> int:
     """The number of letters to insert, delete or replace, or pairs of neighbours to exchange."""
     before: list[int] = []

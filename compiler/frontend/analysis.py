@@ -19,6 +19,7 @@ from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, malformed, nil_node, poison_node
 from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
+from sexpgpu.diagnostics.suggest import is_sure
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -134,7 +135,7 @@ class Analyzer:
                                     Label(span, "not a value"))
         else:
             near = did_you_mean(name, sorted(names | module.visible() | set(SPECIAL) | set(TOP_LEVEL) | _LITERALS))
-            fix = Fix(f"did you mean `{near}`?", (Edit(span, near),)) if near else None
+            fix = Fix(f"did you mean `{near}`?", (Edit(span, near),), is_sure(name, near)) if near else None
             diagnostic = Diagnostic("E-NAME-001", f"nothing is called `{name}`", Label(span, "unknown name"), fix=fix)
         if hold:
             self.evaluator.reporter.hold(diagnostic)

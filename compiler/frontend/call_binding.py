@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean, one_of
+from sexpgpu.diagnostics.suggest import is_sure
 
 #: Where a parameter's value comes from: the index of an argument, those of a `&rest`, or None for its default.
 Slot: TypeAlias = "int | tuple[int, ...] | None"
@@ -165,7 +166,7 @@ class _Binder:
             choices = [f":{name}" for name in listed]
             near = did_you_mean(f":{word}", choices)
             edits = (Edit(self.shape.spans[at], near),) if near else ()
-            fix = Fix(f"it takes {one_of(f':{word}', choices)}", edits)
+            fix = Fix(f"it takes {one_of(f':{word}', choices)}", edits, bool(near) and is_sure(f":{word}", near))
         self._fail(self.callee.keyword_code, f"`{self.callee.name}` has no keyword `:{word}`", self.shape.spans[at],
                    "unknown keyword", self._definition(), fix, self._without_keyword(at))
 

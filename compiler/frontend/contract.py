@@ -10,7 +10,7 @@ from sexpgpu.compiler.frontend.ops.registry import Op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import POISON, Closure
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
-from sexpgpu.diagnostics.suggest import distance, of_another_library
+from sexpgpu.diagnostics.suggest import distance, is_sure, of_another_library
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -118,7 +118,8 @@ class Contract:
         secondary = [Label(table[near].span, f"`{near}` is defined here")] if near else []
         fix = Fix(f"define `{wanted.name}`: {wanted.what}")
         if near:
-            fix = Fix(f"did you mean `{wanted.name}` by `{near}`?", (Edit(table[near].span, wanted.name),))
+            fix = Fix(f"did you mean `{wanted.name}` by `{near}`?", (Edit(table[near].span, wanted.name),),
+                      is_sure(near, wanted.name))
         self._evaluator.reporter.add(Diagnostic(
             "E-CONTRACT-001", f"the experiment does not define `{wanted.name}`",
             Label(self.top, f"`{wanted.name}` is missing"), tuple(secondary), fix=fix))

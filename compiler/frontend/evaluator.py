@@ -71,7 +71,7 @@ class Evaluator:
     def places(self) -> Places:
         """For what is said of a mistake: the data at a place."""
         if self._places is None:
-            from sexpgpu.compiler.frontend.places import Places   # a clean check does without
+            from sexpgpu.compiler.frontend.places import Places  # a clean check does without
             self._places = Places(self.sources)
         return self._places
 

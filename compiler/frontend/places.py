@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.reader import read
+from sexpgpu.compiler.frontend.report import PRELUDE
 from sexpgpu.diagnostics import SourceMap, Span
 from sexpgpu.diagnostics.edits import offsets
 
@@ -52,7 +53,7 @@ class Places:
 
     def value_of(self, name: str, file: str) -> Datum | None:
         """What a `defvar` of the file, or of another one, gives to a name."""
-        for other in (file, *(source.name for source in self._sources if not source.name.startswith("<"))):
+        for other in (file, *(source.name for source in self._sources if not source.name.startswith(PRELUDE))):
             for form in self.forms(other):
                 if isinstance(form, Form) and form.head == "defvar" and len(form.items) > 2 \
                         and name_of(form.items[1]) == name:
@@ -99,7 +100,8 @@ class Places:
         for key, value in pairwise(form.items):
             if isinstance(key, Atom) and isinstance(key.value, Keyword) and key.value.name == name:
                 return value
-        threaded = len(path) > 1 and isinstance(path[-2], Form) and path[-2].head == "->" and path[-2].items[1] is not form
+        around = path[-2] if len(path) > 1 else None
+        threaded = isinstance(around, Form) and around.head == "->" and around.items[1] is not form
         place = names.index(name) + 1 - threaded
         return form.items[place] if 0 < place < len(form.items) else None
 

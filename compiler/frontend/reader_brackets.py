@@ -58,7 +58,7 @@ class _Walk:
                 self.open.append(lexeme)
             elif text in OPENER:
                 self._close(lexeme)
-            elif not self.open and self.bare is None and lexeme[2] == 1:
+            elif not self.open and self.bare is None and lexeme[2] == 1 and text in _DEFINERS:
                 self.bare = lexeme
             self.end = advance(text, lexeme[1], lexeme[2])
             line = self.end[0]

@@ -20,7 +20,7 @@ def load_source(path: Path, shown: str, sources: SourceMap, at: Span | None = No
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SexpError(_not_utf8(content, shown, at, sources, error)) from None
+        raise SexpError(not_utf8(content, shown, at, sources, error)) from None
     return sources.add(SourceFile(shown, text))
 
 
@@ -45,7 +45,7 @@ def _unreadable(path: Path, shown: str, at: Span | None, error: OSError) -> Diag
     return Diagnostic("E-READ-010", what, Label(at, label) if at else None, fix=fix)
 
 
-def _not_utf8(content: bytes, shown: str, at: Span | None, sources: SourceMap, error: UnicodeDecodeError) -> Diagnostic:
+def not_utf8(content: bytes, shown: str, at: Span | None, sources: SourceMap, error: UnicodeDecodeError) -> Diagnostic:
     """Points at the byte, in a text where what cannot be decoded is replaced."""
     before = content[:error.start].decode("utf-8-sig", "replace")
     text = before + content[error.start:].decode("utf-8", "replace")

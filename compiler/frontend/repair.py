@@ -7,6 +7,7 @@ is tried is bounded by counts, so that the same program gets the same answer.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -134,13 +135,16 @@ class _Repair:
         spans = [edit.span for edit in edits] + [label.span for label in (*([diagnostic.primary] if diagnostic.primary
                                                                             else []), *diagnostic.secondary)]
         file, first, last = spans[0].file, min(s.line for s in spans), max(s.end_line for s in spans)
-        return not any(d.primary is None or d.code in _HOLLOW or (
+        return not any(d.primary is None or d.code == "E-CONTRACT-001" or self._is_defined(d) or (
             d.primary.span.file == file and first <= d.primary.span.line <= last) for d in errors
             if not d.code.startswith("E-READ"))
 
-
-#: What a definition that was swallowed by another leaves behind.
-_HOLLOW = ("E-CONTRACT-001", "E-NAME-001", "E-ARITY-006")
+    def _is_defined(self, diagnostic: Diagnostic) -> bool:
+        """Whether an unknown name has a definition in the text, which another one swallowed then."""
+        if diagnostic.code != "E-NAME-001":
+            return False
+        name = re.escape(diagnostic.message.split("`")[1])
+        return any(re.search(rf"\(def\w+\s+{name}[\s()\[\]]", text) for text in self._texts.values())
 
 
 def _key(diagnostic: Diagnostic) -> tuple[str, str]:

@@ -190,7 +190,8 @@ def _longer(form: Form, clue: Clue) -> Iterator[Fix]:
 def _siblings(vector: Form, places: Places) -> Iterator[Fix]:
     """A shape with one of its sizes written as in another shape of the same function."""
     definition = places.definition(vector.span)
-    others = [form for form in _forms(definition, 8) if form.bracket == "[" and form is not vector] if definition else []
+    around = _forms(definition, 8) if definition else ()
+    others = [form for form in around if form.bracket == "[" and form is not vector]
     texts = {places.text(item.span): None for form in others for item in form.items if not isinstance(item, Atom)
              or isinstance(item.value, Symbol)}
     for item in vector.items:

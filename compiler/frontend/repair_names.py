@@ -1,4 +1,4 @@
-"""Unknown names, seen together: a definition that is misspelt makes every use of it unknown, and that is one mistake."""
+"""Unknown names, seen together: a misspelt definition makes every use of it unknown, and that is one mistake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sexpgpu.compiler.frontend.contract import WANTED
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.places import Places
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, did_you_mean
-from sexpgpu.diagnostics.suggest import distance
+from sexpgpu.diagnostics.suggest import distance, is_sure
 
 #: What the compiler itself uses.
 _LOOKED_FOR = {wanted.name for wanted in WANTED}
@@ -84,7 +84,7 @@ def _misspelt_definition(name: str, near: str, definition: Atom, uses: Sequence[
     more = [Label(use.primary.span, "and here") for use in uses[1:_MOST_USES + 1] if use.primary]
     place = Label(definition.span, f"`{near}` is defined here, and never used")
     if count > 1 or len(uses) > 1 or not written:
-        fix = Fix(f"did you mean `{name}` by `{near}`?", (Edit(definition.span, name),))
+        fix = Fix(f"did you mean `{name}` by `{near}`?", (Edit(definition.span, name),), is_sure(near, name))
     else:
         fix = Fix(f"did you mean `{near}`?", (Edit(first.primary.span, near),) if first.primary else ())
     return replace(first, secondary=(place, *more, *first.secondary), fix=fix)

@@ -71,9 +71,9 @@ class Files:
     def _means_include(form: Form) -> bool:
         """A misspelt `include`: nothing else at the top level takes the path of an experiment."""
         given = form.items[1] if len(form.items) == 2 else None
-        if not (isinstance(given, Atom) and isinstance(given.value, str) and given.value.endswith(".sexp") and form.head):
+        if not isinstance(given, Atom) or not isinstance(given.value, str) or not given.value.endswith(".sexp"):
             return False
-        return did_you_mean(form.head, ["include"]) is not None
+        return form.head is not None and did_you_mean(form.head, ["include"]) is not None
 
     def _include(self, form: Form, path: Path, shown: str, readable: bool = True) -> None:
         given = form.items[1] if len(form.items) == 2 else None

@@ -90,8 +90,8 @@ class Schedule:
 @dataclass(eq=False)
 class Trace:
     """`training` is what `training?` says. `branches` counts the staged branches around the place, `loops` holds its
-    loops, `uncertain` the
-    wrong forms around it that could change the names declared in them. `again` says that the same code was traced just before, for another batch size."""
+    loops, `uncertain` counts the wrong forms around it, which could change what is declared in them. `again` says that
+    the same code was traced just before, for another batch size."""
 
     phase: Phase = Phase.TOP
     training: bool = True

@@ -16,6 +16,7 @@ from sexpgpu.compiler.frontend.ops.support.dtype import dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import POISON, Dim, Origin, origin_of
 from sexpgpu.diagnostics import Edit, Fix, Label, did_you_mean, one_of
+from sexpgpu.diagnostics.suggest import is_sure
 from sexpgpu.runtime.dataio.encodings import ENCODINGS, encoding_of
 from sexpgpu.runtime.dataio.spec import FilesSource, ManifestSource
 from sexpgpu.runtime.dtypes import DTYPES
@@ -201,4 +202,5 @@ def _no_field(call: BuiltinCall, word: str, fields: Sequence[Field]) -> object:
     call.fail("E-CONTRACT-005", f"the batch has no field `:{word}`", label="no such field",
               secondary=[Label(fields[0].span.to(fields[-1].span), "the loader declares its fields here")]
               if fields else (),
-              fix=Fix(f"the loader declares {one_of(f':{word}', declared)}", (Edit(place, near),) if near else ()))
+              fix=Fix(f"the loader declares {one_of(f':{word}', declared)}", (Edit(place, near),) if near else (),
+                      bool(near) and is_sure(f":{word}", near)))

@@ -43,7 +43,8 @@ def judge(mistake):
     if strange:
         wrong.append(f"also {strange}")
     file = str(mistake.path)
-    if not mistake.elsewhere and not any(place[0] == file and place[1] in mistake.lines for d in errors for place in places(d)):
+    pointed = [line for d in errors for name, line in places(d) if name == file]
+    if not mistake.elsewhere and not any(line in mistake.lines for line in pointed):
         wrong.append(f"points elsewhere: {[str(d.primary.span) for d in errors if d.primary]}")
     offered = [d for d in errors if d.fix and d.fix.edits]
     restored = False
