@@ -64,7 +64,10 @@ COMMANDS = (
         Flag("--list", "list the passes"), _FORMAT), optional=True,
         about="Runs the passes in the order given, verifies in between and prints the module. `-` reads stdin."),
     Command("explain", "tell what a code means; without one, list them all", "CODE", (
-        Flag("--markdown", "print the index of the manual"), _FORMAT), optional=True),
+        Flag("--all", "the pages of all codes"),
+        Flag("--markdown", "print the index of the manual; with --all, its pages"),
+        Flag("--format", "`json`: an object a line, for other programs", "FORMAT", choices=("text", "json"))),
+        optional=True),
 )
 
 _NO_COMPILER = Diagnostic("E-RUN-014", "the compiler is not installed here", notes=("only what runs artifacts is",),

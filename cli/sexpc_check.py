@@ -1,4 +1,4 @@
-"""`sexpc check`: every mistake of an experiment, and nothing else; with `--fix`, without those that repair themselves."""
+"""`sexpc check`: every mistake of an experiment; with `--fix`, all but those that could be repaired unseen."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def _refuse_contradictions(arguments: Arguments) -> None:
         wrong.append(Diagnostic("E-RUN-002", "`--watch` watches files, and `-` is standard input"))
     if arguments.given("fix") and arguments.given("verify-diagnostics"):
         wrong.append(Diagnostic("E-RUN-002", "`--fix` changes what `--verify-diagnostics` compares"))
-    if arguments.given("fix") and "-" in arguments.operands and arguments.last("format", "text") not in ("text", "short"):
+    to_stdout = arguments.last("format", "text") not in ("text", "short")
+    if arguments.given("fix") and "-" in arguments.operands and to_stdout:
         wrong.append(Diagnostic("E-RUN-002", "`--fix` prints the text of standard input where this format goes",
                                 fix=Fix("`--format text` and `short` go to standard error")))
     if wrong:

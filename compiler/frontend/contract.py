@@ -136,6 +136,8 @@ class Contract:
     def _warn_of_misspelt(self) -> None:
         table = self._evaluator.user.table
         for wanted in WANTED:
+            if wanted.required:   # its absence is an error, which names the other definition
+                continue
             near = self._misspelt(wanted.name) if wanted.name not in table else None
             if near is not None:
                 self._evaluator.reporter.add(Diagnostic(
