@@ -61,6 +61,7 @@ class Evaluator:
         self._places: Places | None = None
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
+        self.fields_read: set[Span] = set()
         self.unknown_words: tuple[str, ...] = ()   # of the call that is made all the same
         self._gensyms = 0
         self._steps = 0

@@ -19,7 +19,7 @@ from sexpgpu.compiler.frontend.lean_import import import_ir
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.sources import Files
-from sexpgpu.diagnostics import Diagnostic, SourceFile, SourceMap
+from sexpgpu.diagnostics import Diagnostic, Severity, SourceFile, SourceMap
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -58,7 +58,21 @@ def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, modul
         return stage(path, files, replaced, sources, reporter, finish=module)
 
     result = with_deep_stack(staged)
-    return (None if reporter.errors else result), reporter.ordered(files.names)
+    return (None if reporter.errors else result), _wanted(reporter.ordered(files.names), sources)
+
+
+def _wanted(found: list[Diagnostic], sources: SourceMap) -> list[Diagnostic]:
+    """Without the warnings that a comment allows: `; allow W-CODE` on the line, or on the one above."""
+    return [d for d in found if d.severity is Severity.ERROR or not _is_allowed(d, sources)]
+
+
+def _is_allowed(warning: Diagnostic, sources: SourceMap) -> bool:
+    span = warning.primary.span if warning.primary else None
+    source = sources.get(span.file) if span else None
+    if span is None or source is None:
+        return False
+    near = source.lines()[max(span.line - 2, 0):span.line]
+    return any(warning.code in line.partition("; allow ")[2].split() for line in near)
 
 
 def _overrides(overrides: Mapping[str, str], sources: SourceMap, reporter: Reporter) -> dict[str, Datum]:

@@ -24,6 +24,7 @@ from sexpgpu.compiler.frontend.staging_step import Steps
 from sexpgpu.compiler.frontend.toplevel import load
 from sexpgpu.compiler.frontend.trace import Schedule, Trace
 from sexpgpu.compiler.frontend.values import POISON
+from sexpgpu.compiler.frontend.warnings import warn
 from sexpgpu.diagnostics import Label, SourceMap
 
 
@@ -62,6 +63,8 @@ class _Experiment:
         run = self._contract.get("run")
         if run is not None and isinstance(run.value, Run):
             check_run(self._evaluator.reporter, run.value, self._steps.training)
+        if self._evaluator.reporter.errors == 0:
+            warn(self._evaluator, self._contract, self._steps.training, self._schedules)
 
     def _stage_optimizer(self) -> None:
         definition = self._contract.get("optimizer")

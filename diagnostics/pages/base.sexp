@@ -1,5 +1,6 @@
 (defvar train-loader
   (loader :sources [(files ["data/train.parquet"])]
+          ; allow W-CONTRACT-026
           :fields [(field :x :shape [16]) (field :y :shape [4]) (field :label :dtype :i32)]
           :batch-size 8
           :infinite true))

@@ -189,6 +189,7 @@ def _read(call: BuiltinCall, batch: Batch, name: object) -> object:
                   label=f"this is {describe(name)}")
     word = name.name if isinstance(name, Keyword) else name
     if word in batch.tensors:
+        call.evaluator.fields_read.update(f.span for f in batch.loader.fields if f.name == word)
         return batch.tensors[word]
     if not batch.loader.complete:
         return POISON

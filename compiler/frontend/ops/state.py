@@ -134,7 +134,8 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
     lead = [Dim(loop.trips) for loop in call.evaluator.trace.loops if loop.layered]
     kind = dtype_word(call, "dtype", dtype, F32) if call.given("dtype") else call.evaluator.parameter_dtype
     variable = Variable(full, kind, (*lead, *dims), init, call.given("init"),
-                        _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span, len(lead))
+                        _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span, len(lead),
+                        call.given("decay"))
     if variable.trainable and not variable.dtype.is_float:
         call.fail("E-TYPE-007", f"a trainable parameter is of floats, not {variable.dtype}", at=call.where("dtype"),
                   label=f"this is {variable.dtype}", fix="`:trainable false`, or a `buffer`, holds integers")
@@ -142,7 +143,12 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
     variable = _declared(call, variable, trace.parameters, trace.buffers)
     facts: dict[str, ir.Attribute] = {"trainable": ir.BoolAttr.get(variable.trainable),
                                       "decay": ir.BoolAttr.get(variable.decay)}
-    return _stacked(call, variable, facts) if lead else _marker(call, variable, "param", facts)
+    made = _stacked(call, variable, facts) if lead else _marker(call, variable, "param", facts)
+    if variable.name in trace.made:
+        trace.made.pop(variable.name)   # of one that is declared twice, the other may be used
+    else:
+        trace.made[variable.name] = made.value
+    return made
 
 
 @op("buffer", "name shape &key init (dtype :f32)", group=STATE, grad="none: it is state without a gradient",
