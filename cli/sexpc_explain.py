@@ -72,8 +72,8 @@ def markdown_index() -> str:
 def markdown_pages() -> str:
     """Every code that a program can raise, with that program and the repaired one: docs/errors.md."""
     rows = ["# Errors, one by one", "",
-            "For each code a program that raises it, and the same program repaired. What is not shown is the experiment",
-            "around it: a loader of `:x` `[16]`, `:y` `[4]` and `:label`, `prepare`, `model`, `objective`, `optimizer`.",
+            "For each code a program that raises it, and the same program repaired. The rest of the experiment is not",
+            "shown: a loader of `:x` `[16]`, `:y` `[4]` and `:label`, `prepare`, `model`, `objective`, `optimizer`.",
             "`sexpc explain CODE` shows a page; this file is what `sexpc explain --all --markdown` prints.",
             ""]
     for code in CODES.values():

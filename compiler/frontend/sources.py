@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form
 from sexpgpu.compiler.frontend.reader import read
@@ -21,7 +22,8 @@ class Files:
     """`forms` are the top-level forms in order, with what is included in the place of its `include`; `names` are the
     files as they are shown, `paths` where they are."""
 
-    def __init__(self, path: Path, sources: SourceMap, reporter: Reporter, texts: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, sources: SourceMap, reporter: Reporter,
+                 texts: Mapping[str, str] = MappingProxyType({})) -> None:
         self._sources, self._reporter, self._texts = sources, reporter, texts
         self._open: list[Path] = []
         self._read: set[Path] = set()
