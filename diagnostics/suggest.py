@@ -12,6 +12,8 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     """The choice that `word` most likely means, if one is near enough to be worth naming: the same word written
     another way (`SGD`, `batch_size`), the name another library has for it (`:keepdims`), or a misspelling."""
     listed = list(choices)
+    if not listed:
+        return None
     same = _plain(word)
     for choice in listed:
         if _plain(choice) == same and choice != word:
