@@ -46,7 +46,8 @@ def _result(diagnostic: Diagnostic, rule: int) -> Json:
 
 
 def _location(label: Label) -> Json:
-    place: Json = {"physicalLocation": {"artifactLocation": {"uri": _uri(label.span.file)}, "region": _region(label.span)}}
+    file = {"uri": _uri(label.span.file)}
+    place: Json = {"physicalLocation": {"artifactLocation": file, "region": _region(label.span)}}
     return {**place, "message": {"text": label.text}} if label.text else place
 
 

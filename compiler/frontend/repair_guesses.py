@@ -47,6 +47,8 @@ def guesses(diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     if shapes:
         for site in sites:
             yield from _transposes(site, places)
+        for call in calls[:1]:
+            yield from _ranks(call)
 
 
 def _sites(diagnostic: Diagnostic, places: Places) -> list[Datum]:
@@ -91,9 +93,19 @@ def _constants(diagnostic: Diagnostic, places: Places, sites: list[Datum]) -> tu
     written: list[Fix] = []
     defined: list[Fix] = []
     for clue in diagnostic.clues:
-        for fix in _constant(clue, places):
+        for fix in (*_by_name(clue, diagnostic, places), *_constant(clue, places)):
             (defined if _is_shared(fix.edits[0].span, places) else written).append(fix)
     return written, defined
+
+
+def _by_name(clue: Clue, diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
+    """The name of the size that the number is at odds with, where a number is written."""
+    datum = places.at(clue.place)
+    if integer_of(datum) == clue.found and datum is not None:
+        for other in diagnostic.clues:
+            name = name_of(places.at(other.place))
+            if name and other.found == clue.wanted and places.value_of(name, clue.place.file) is not None:
+                yield _renamed(datum, name, places)
 
 
 def _is_shared(span: Span, places: Places) -> bool:
@@ -282,6 +294,16 @@ def _transposes(site: Datum, places: Places) -> Iterator[Fix]:
     if isinstance(site, Atom) or site.bracket == "(":
         yield Fix("transposed it fits: `(transpose …)`", (Edit(site.span.start, "(transpose "),
                                                           Edit(site.span.end, ")")))
+
+
+def _ranks(call: Form) -> Iterator[Fix]:
+    """An argument with an axis of size 1 less, or more."""
+    for item in call.items[1:]:
+        if isinstance(item, Atom) and isinstance(item.value, Keyword):
+            return
+        for before, after in (("(squeeze ", " :axis -1)"), ("(expand-dims ", " -1)")):
+            yield Fix(f"with `{before}{brief(item, 30)}{after}` it fits",
+                      (Edit(item.span.start, before), Edit(item.span.end, after)))
 
 
 def _forms(datum: Datum, depth: int) -> Iterator[Form]:

@@ -70,7 +70,8 @@ def test_fix_of_standard_input_is_printed(monkeypatch, capsys):
 
 def test_fix_repairs_what_is_safe_and_says_what(write, tmp_path, capsys):
     """A misspelt keyword and an open bracket are repaired; which of two sizes is right is for a person to say."""
-    text = GOOD.replace(":infinite true))", ":infinite true)").replace(":steps", ":stepss").replace('"w" [3]', '"w" [4]')
+    text = GOOD.replace(":infinite true))", ":infinite true)").replace(":steps", ":stepss")
+    text = text.replace('"w" [3]', '"w" [4]')
     path = tmp_path / write("e.sexp", text)
     path.chmod(0o640)
     assert main(["check", "e.sexp", "--fix", "--format", "short"]) == 1
@@ -132,8 +133,8 @@ def test_an_error_cannot_be_allowed(write):
 
 def test_watch_checks_again_when_a_file_is_saved(write, tmp_path):
     write("e.sexp", GOOD.replace("32", "32.0"))
-    with subprocess.Popen([sys.executable, "-m", "sexpgpu.cli.sexpc", "check", "e.sexp", "--watch", "--format", "short"],
-                          cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "sexpgpu.cli.sexpc", "check", "e.sexp", "--watch", "--format", "short"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert "E-CONTRACT-008" in process.stderr.readline()
             assert "not clean" in process.stderr.readline()

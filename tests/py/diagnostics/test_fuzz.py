@@ -1,4 +1,4 @@
-"""Texts that nobody wrote: no traceback, every place within its file, every change applicable, the same output twice."""
+"""Texts that nobody wrote: no traceback, every place within its file, every fix applicable, the same output twice."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +18,8 @@ from sexpgpu.diagnostics.render_text import render_short, render_text
 PATH = EXAMPLES / "linear/experiment.sexp"
 TEXT = PATH.read_text(encoding="utf-8")
 PIECES = ["(", ")", "[", "]", '"', ";", "'", "`", ",", ",@", "#|", "|#", "#;", ":", "1", "-", "0.5", "x", "nil", "\n",
-          "\t", "日本", "\u200b", "\x00", "\r", "é", "(param", "(field", "(defun", "(loader", ":shape", "model", "matmul"]
+          "\t", "日本", "\u200b", "\x00", "\r", "é", "(param", "(field", "(defun", "(loader", ":shape",
+          "model", "matmul"]
 
 changes = st.lists(st.tuples(st.integers(0, len(TEXT)), st.integers(0, 12), st.sampled_from(["", *PIECES])
                              | st.text(max_size=4)), min_size=1, max_size=4)

@@ -57,8 +57,8 @@ def test_a_wrong_definition_silences_what_depends_on_it():
 
 def generated(lines):
     """A program of so many lines: functions that call each other in layers, and values."""
-    functions = [f"(defun layer-{i} (x)\n  (let ((w {i}) (b (+ {i} 1)))\n    (+ (* x w)\n       (- b x))))\n(defvar value-{i} "
-                 f"(layer-{i} {i}))" for i in range(lines // 5)]
+    functions = [f"(defun layer-{i} (x)\n  (let ((w {i}) (b (+ {i} 1)))\n    (+ (* x w)\n       (- b x))))\n"
+                 f"(defvar value-{i} (layer-{i} {i}))" for i in range(lines // 5)]
     return (EXAMPLES / "linear/experiment.sexp").read_text(encoding="utf-8") + "\n".join(functions)
 
 
