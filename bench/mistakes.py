@@ -86,11 +86,11 @@ TEN = (
             "(defun objective (outputs targets)\n  (mean (sum (square (- outputs targets)) :dim -1)))",
             "def loss(outputs, targets):\n    return jnp.mean(jnp.sum((outputs - targets) ** 2, dim=-1))\n\n"
             "jax.jit(loss)(x, x)",
-            "def loss(outputs, targets):\n    return torch.mean(torch.sum((outputs - targets) ** 2, axis_=-1))\n\n"
+            "def loss(outputs, targets):\n    return torch.mean(torch.sum((outputs - targets) ** 2, axes=-1))\n\n"
             "loss(x, x)"),
     Mistake("An axis too far",
-            LABELS + "(defun objective (logits labels)\n  (metric :accuracy (mean (= (argmax logits :axis 2) labels)))\n"
-                     "  (cross-entropy logits labels))",
+            LABELS + "(defun objective (logits labels)\n"
+                     "  (metric :accuracy (mean (= (argmax logits :axis 2) labels)))\n  (cross-entropy logits labels))",
             "labels = jnp.ones([8], jnp.int32)\n\ndef accuracy(logits):\n"
             "    return jnp.mean(jnp.argmax(logits, axis=2) == labels)\n\njax.jit(accuracy)(x)",
             "labels = torch.ones(8, dtype=torch.long)\n\ndef accuracy(logits):\n"
@@ -106,7 +106,7 @@ TEN = (
             '\n\n(defun block (x)\n  (project (relu (project x "up" 64)) "down" 16))\n\n(defun model (x)\n'
             '  (project (block x) "out" 4))',
             "def project(x, out):\n    return x @ jnp.ones([16, out]) + jnp.zeros([out])\n\n\ndef block(x):\n"
-            "    return project(jax.nn.relu(project(x, 64)), 16)\n\n\ndef model(x):\n    return project(block(x), 4)\n\n\n"
+            "    return project(jax.nn.relu(project(x, 64)), 16)\n\n\ndef model(x):\n    return project(block(x), 4)\n\n"
             "jax.jit(model)(x)",
             "def project(x, out):\n    return F.linear(x, torch.ones(out, 16), torch.zeros(out))\n\n\ndef block(x):\n"
             "    return project(F.relu(project(x, 64)), 16)\n\n\ndef model(x):\n    return project(block(x), 4)\n\n\n"

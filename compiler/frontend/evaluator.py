@@ -213,6 +213,11 @@ class Evaluator:
         finally:
             calls.pop()
 
+    @property
+    def steps(self) -> int:
+        """The calls of functions and turns of loops so far."""
+        return self._steps
+
     def step(self, span: Span) -> None:
         """Count a call or a turn at `span`, so that a program that would run for hours ends with an error."""
         self._steps += 1

@@ -27,6 +27,8 @@ from sexpgpu.diagnostics.edits import applied
 MOST_ERRORS = 12
 MOST_TRIES = 24
 MOST_IN_ALL = 60
+#: Calls and turns that all checks of changed texts may take together; one change of a large program is always tried.
+MOST_WORK = 5_000
 
 #: The families whose mistakes are worth guessing at; of the others only what was proposed is tried.
 _GUESSED = ("SHAPE", "TYPE", "ARITY", "CONTRACT")
@@ -66,7 +68,7 @@ class _Repair:
         self._texts = {source.name: source.text for source in sources if _is_file(source.name)}
         self._places = Places(sources)
         self._errors = Counter(_key(d) for d in found if d.severity is Severity.ERROR)
-        self._left = MOST_IN_ALL
+        self._left, self._work = MOST_IN_ALL, 0
 
     def run(self) -> list[Diagnostic]:
         errors = 0
@@ -81,7 +83,7 @@ class _Repair:
         if diagnostic.severity is Severity.WARNING:
             return diagnostic
         for candidate in islice(self._candidates(diagnostic), MOST_TRIES):
-            if self._left <= 0:
+            if self._left <= 0 or self._work > MOST_WORK:
                 break
             self._left -= 1
             if self._holds(diagnostic, candidate.edits):
@@ -118,6 +120,8 @@ class _Repair:
                   texts=applied(self._texts, edits), reporter=watch)
         except _Refuted:
             return False
+        finally:
+            self._work += watch.work
         return True
 
     def _reads(self, diagnostic: Diagnostic, edits: Sequence[Edit]) -> bool:
@@ -128,6 +132,7 @@ class _Repair:
         after = Reporter()
         check(self._path, overrides=self._overrides, sources=SourceMap(), module=False,
               texts=applied(self._texts, edits), reporter=after)
+        self._work += after.work
         errors = [d for d in after.found if d.severity is Severity.ERROR]
         reading = Counter(_key(d) for d in errors if d.code.startswith("E-READ"))
         if reading - allowed:

@@ -39,6 +39,7 @@ class Reporter:
         self.found: list[Diagnostic] = []
         self.calls: list[Activation] = []
         self.expansions: list[Callable[[], str]] = []
+        self.work = 0   # calls and turns that the evaluation took, once it has ended
         self._held: list[Diagnostic] = []
         self._seen: set[tuple] = set()
 

@@ -32,14 +32,17 @@ def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: Sou
           *, finish: bool = True) -> StagedModule | None:
     """The staged module; None where `reporter` has errors, or where it is not to be finished."""
     evaluator = Evaluator(sources, reporter, overrides)
-    with evaluator.staging.context, ir.Location.unknown():
-        with evaluator.staging.scratch():
-            load(evaluator, files.forms)
-            contract = Contract(evaluator, files.names[0])
-        found = _Experiment(evaluator, contract, finish)
-        found.stage()
-        reporter.release()
-        return found.finish(path, files.paths) if finish and not reporter.errors else None
+    try:
+        with evaluator.staging.context, ir.Location.unknown():
+            with evaluator.staging.scratch():
+                load(evaluator, files.forms)
+                contract = Contract(evaluator, files.names[0])
+            found = _Experiment(evaluator, contract, finish)
+            found.stage()
+            reporter.release()
+            return found.finish(path, files.paths) if finish and not reporter.errors else None
+    finally:
+        reporter.work = evaluator.steps
 
 
 class _Experiment:
