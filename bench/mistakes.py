@@ -106,7 +106,8 @@ TEN = (
             '\n\n(defun block (x)\n  (project (relu (project x "up" 64)) "down" 16))\n\n(defun model (x)\n'
             '  (project (block x) "out" 4))',
             "def project(x, out):\n    return x @ jnp.ones([16, out]) + jnp.zeros([out])\n\n\ndef block(x):\n"
-            "    return project(jax.nn.relu(project(x, 64)), 16)\n\n\ndef model(x):\n    return project(block(x), 4)\n\n"
+            "    return project(jax.nn.relu(project(x, 64)), 16)\n\n\ndef model(x):\n"
+            "    return project(block(x), 4)\n\n\n"
             "jax.jit(model)(x)",
             "def project(x, out):\n    return F.linear(x, torch.ones(out, 16), torch.zeros(out))\n\n\ndef block(x):\n"
             "    return project(F.relu(project(x, 64)), 16)\n\n\ndef model(x):\n    return project(block(x), 4)\n\n\n"

@@ -60,6 +60,20 @@ class Places:
                     return form.items[2]
         return None
 
+    def variables(self, span: Span) -> set[str]:
+        """The names that parameter lists and `let`s around a place bind."""
+        found: set[str] = set()
+        for form in self.path(span):
+            if not isinstance(form, Form):
+                continue
+            at = {"defun": 2, "defmacro": 2, "fn": 1, "lambda": 1, "let": 1, "let*": 1}.get(form.head or "")
+            names = form.items[at] if at is not None and len(form.items) > at else None
+            for item in names.items if isinstance(names, Form) else ():
+                name = name_of(item.items[0] if isinstance(item, Form) and item.items else item)
+                if name:
+                    found.add(name)
+        return found
+
     def bound(self, name: str, span: Span) -> Datum | None:
         """What a `let` around `span` gives to a name."""
         for form in reversed(self.path(span)):

@@ -32,6 +32,8 @@ def guesses(diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
         for site in sites[:3]:
             yield from words(site, diagnostic, places)
     if family == "CONTRACT":
+        for call in calls[:1]:
+            yield from _arguments_exchanged(call, places)
         return
     for site in sites if shapes else ():
         yield from _vectors_turned(site, places)
@@ -172,6 +174,10 @@ def _other_names(diagnostic: Diagnostic, places: Places, forms: list[Datum]) -> 
             for other in sorted(_sizes(places, clue.place.file, {clue.wanted}), key=lambda n: n not in inside):
                 yield _renamed(whole, other, places)
             yield from _longer(whole, clue)
+            for part in whole.items[1:]:
+                if isinstance(part, Form):
+                    for other in _names(part):
+                        yield _renamed(part, other, places)
         name = name_of(whole)
         if name and isinstance(whole, Atom):
             for use in places.uses(name, clue.place.file)[:6]:
@@ -236,6 +242,10 @@ def _vectors_turned(site: Datum, places: Places) -> Iterator[Fix]:
     """A vector of sizes with two neighbours exchanged."""
     vectors = [form for form in _forms(site, 3) if form.bracket == "["]
     for vector in vectors[:4]:
+        for item in vector.items if len(vector.items) > 1 else ():
+            if integer_of(item) == 1:
+                rest = Form(tuple(i for i in vector.items if i is not item), vector.span, "[")
+                yield Fix(f"without the axis of size 1 it fits: `{brief(rest)}`", (Edit(item.span, ""),))
         for one, other in pairwise(vector.items):
             if isinstance(one, Atom) and isinstance(other, Atom) and one.value == other.value:
                 continue
@@ -244,6 +254,8 @@ def _vectors_turned(site: Datum, places: Places) -> Iterator[Fix]:
 
 def _arguments_exchanged(form: Form, places: Places) -> Iterator[Fix]:
     """A call with two positional arguments exchanged."""
+    if len(form.items) == 3:   # also `(field :x batch)`
+        yield _exchange(form, form.items[1], form.items[2], places)
     positional: list[Datum] = []
     for item in form.items[1:]:
         if isinstance(item, Atom) and isinstance(item.value, Keyword):

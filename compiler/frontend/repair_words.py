@@ -4,15 +4,22 @@ one value stands. `repair` tries them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.places import Places
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix
 
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+
 
 def words(site: Datum, diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     """The likeliest first. Each is one change; nothing says that it helps."""
+    if isinstance(site, Atom) and diagnostic.code == "E-TYPE-015":
+        yield Fix("a plist is made by `(list …)`", (Edit(site.span.start, "list "),))
+    if isinstance(site, Atom) and diagnostic.code == "E-ARITY-004":
+        yield Fix(f"for instance `{places.text(site.span)} true`", (Edit(site.span.end, " true"),))
     if isinstance(site, Atom):
         yield from _atom(site)
     else:
@@ -28,6 +35,8 @@ def _atom(site: Atom) -> Iterator[Fix]:
             if _is_number(value):
                 yield Fix(f"write it without quotes: `{value}`", (Edit(span, value),), True)
             yield Fix("write it in a vector: `[…]`", (Edit(span.start, "["), Edit(span.end, "]")), True)
+            if _NAME.fullmatch(value):
+                yield Fix(f"write it without quotes: `{value}`", (Edit(span, value),))
             if value and value.replace("-", "").isalnum():
                 yield Fix(f"write it as a keyword: `:{value}`", (Edit(span, f":{value}"),))
         case Symbol():
@@ -55,6 +64,18 @@ def _form(site: Form, diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     for item in site.items[1:] if site.bracket == "(" else site.items:
         if isinstance(item, Atom) and isinstance(item.value, float):
             yield from _atom(item)
+        elif isinstance(item, Atom) and isinstance(item.value, str) and _is_number(item.value):
+            yield Fix(f"write it without quotes: `{item.value}`", (Edit(item.span, item.value),), True)
+    if diagnostic.code == "E-ARITY-002":
+        yield from _left_out(site, diagnostic, places)
+
+
+def _left_out(site: Form, diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
+    """An argument that is missing, where a variable around the place has its name."""
+    for name in re.findall(r"`([^`]+)`", diagnostic.message)[1:]:
+        if name in places.variables(site.span):
+            for text in (f" {name}", f" :{name} {name}"):
+                yield Fix(f"`{name}` is bound here: `{text.strip()}`", (Edit(site.span.before_last, text),))
 
 
 def _is_number(text: str) -> bool:

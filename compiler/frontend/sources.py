@@ -43,7 +43,8 @@ class Files:
         self._read.add(real)
         try:
             given = self._texts.get(shown)
-            source = load_source(path, shown, self._sources, at.span if at else None) if given is None else \
+            source = load_source(path, shown, self._sources, at.span if at else None,
+                                 str(at.value) if at else None) if given is None else \
                 self._sources.add(SourceFile(shown, given))
         except SexpError as error:
             for diagnostic in error.diagnostics:
