@@ -11,8 +11,8 @@ def load_source(path: Path, shown: str, sources: SourceMap, at: Span | None = No
                 written: str | None = None) -> SourceFile:
     """The text of `path`, entered into `sources` under the name `shown`.
 
-    `at` is the place that names the file (the string of an `include`, `written` there); None for the file of the command line. Raises
-    a `SexpError` with E-READ-010 where there is no such file, or E-READ-011 where it is not UTF-8.
+    `at` is the place that names the file, the string of an `include` that is `written` there; None for the file of the
+    command line. Raises a `SexpError` with E-READ-010 where there is no such file, or E-READ-011 where it is not UTF-8.
     """
     try:
         content = path.read_bytes()
