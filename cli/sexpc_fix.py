@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sexpgpu.compiler.frontend.experiment import check
 from sexpgpu.compiler.frontend.repair import repaired
+from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Edit, Fix, SexpError
 from sexpgpu.diagnostics.edits import applied, overlap
 from sexpgpu.diagnostics.emit import exit_status
@@ -35,8 +36,9 @@ def fix(path: Path, overrides: Mapping[str, str], sources: SourceMap, found: Seq
             break
         edits = [edit for diagnostic in chosen for edit in _edits(diagnostic)]
         changed = applied(texts, edits)
-        fresh = SourceMap()
-        _, after = check(path, overrides=overrides, sources=fresh, module=False, texts=changed)
+        fresh, quiet = SourceMap(), Reporter()
+        quiet.silent = True   # what the program prints has been printed
+        _, after = check(path, overrides=overrides, sources=fresh, module=False, texts=changed, reporter=quiet)
         if _reading(after) > _reading(left) or (not _reading(left) and len(after) >= len(left)):
             break   # together they do what none of them did alone
         texts, done = changed, [*done, *chosen]

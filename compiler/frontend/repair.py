@@ -43,6 +43,7 @@ class _Watch(Reporter):
 
     def __init__(self, allowed: Counter[tuple[str, str]]) -> None:
         super().__init__()
+        self.silent = True
         self._allowed = allowed
 
     def add(self, diagnostic: Diagnostic) -> None:
@@ -118,7 +119,7 @@ class _Repair:
         try:
             check(self._path, overrides=self._overrides, sources=SourceMap(), module=False,
                   texts=applied(self._texts, edits), reporter=watch)
-        except _Refuted:
+        except (_Refuted, Exception):   # a fault of ours in a trial hides nothing of what is known
             return False
         finally:
             self._work += watch.work
@@ -130,8 +131,12 @@ class _Repair:
         allowed = self._errors.copy()
         allowed[_key(diagnostic)] -= 1
         after = Reporter()
-        check(self._path, overrides=self._overrides, sources=SourceMap(), module=False,
-              texts=applied(self._texts, edits), reporter=after)
+        after.silent = True
+        try:
+            check(self._path, overrides=self._overrides, sources=SourceMap(), module=False,
+                  texts=applied(self._texts, edits), reporter=after)
+        except Exception:   # as above
+            return False
         self._work += after.work
         errors = [d for d in after.found if d.severity is Severity.ERROR]
         reading = Counter(_key(d) for d in errors if d.code.startswith("E-READ"))

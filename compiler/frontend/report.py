@@ -39,6 +39,7 @@ class Reporter:
         self.found: list[Diagnostic] = []
         self.calls: list[Activation] = []
         self.expansions: list[Callable[[], str]] = []
+        self.silent = False   # whether `print` prints nothing: the check is a trial
         self.work = 0   # calls and turns that the evaluation took, once it has ended
         self._held: list[Diagnostic] = []
         self._seen: set[tuple] = set()

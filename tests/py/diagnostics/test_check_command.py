@@ -126,6 +126,25 @@ def test_warnings_are_denied_or_allowed(write, capsys):
     assert main(["check", "e.sexp", "-W", "all"]) == 2
 
 
+def test_what_the_program_prints_is_printed_once(write, capsys):
+    """However many changes are tried, and after each fix."""
+    write("e.sexp", GOOD.replace('"w" [3]', '"w" [4]').replace("32", "32.0") + '(print "once")\n')
+    assert main(["check", "e.sexp", "--fix", "--format", "short"]) == 1
+    assert capsys.readouterr().err.splitlines().count("once") == 1
+
+
+def test_a_fault_in_a_trial_hides_nothing(write, monkeypatch, capsys):
+    from sexpgpu.compiler.frontend import repair
+
+    def fail(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr(repair, "check", fail)
+    write("e.sexp", GOOD.replace('"w" [3]', '"w" [4]'))
+    assert main(["check", "e.sexp", "--format", "short"]) == 1
+    assert "E-SHAPE-002" in capsys.readouterr().err
+
+
 def test_an_error_cannot_be_allowed(write):
     write("e.sexp", GOOD.replace("(mse outputs targets))", "(mes outputs targets))  ; allow E-NAME-001"))
     assert main(["check", "e.sexp"]) == 1
