@@ -81,6 +81,7 @@ $(VENV)/lint.stamp:
 bless: $(VENV)/test.stamp  ## rewrite the rendered files of tests/lit and the index of codes; read the diff
 	-$(BIN)/lit --order=lexical -q --param bless=1 tests/lit
 	sed -i '/<!-- index -->/q' docs/diagnostics.md && $(BIN)/sexpc explain --markdown >> docs/diagnostics.md
+	$(BIN)/sexpc explain --all --markdown > docs/errors.md
 	@git --no-pager diff --stat -- tests/lit docs
 
 bench: $(VENV)/compiler.stamp  ## measure against peers (installs them)

@@ -27,8 +27,12 @@ COMMANDS = (
     Command("check", "find every mistake of an experiment, without compiling it", "FILE", (
         _FORMAT, _DEFINE,
         Flag("--target", f"also check that this target can run it: {_TARGET}", "TARGET"),
+        Flag("--fix", "apply the fixes that are safe to apply unseen, and say which"),
+        Flag("-W", "`error`: warnings fail the check too", "error", choices=("error",)),
+        Flag("--watch", "check again whenever a file is saved, until interrupted"),
         Flag("--verify-diagnostics", "compare what is reported with the file's `; expected-error {{CODE}}` comments"),
-    )),
+    ), many=True, about="Finds every mistake of each FILE, an experiment, without compiling it. `-` reads standard "
+                        "input, whose paths are relative to the working folder."),
     Command("build", "compile an experiment into one file", "FILE", (
         Flag("-o", "the artifact to write; the experiment's name with .vmfb by default", "OUT.vmfb"),
         Flag("--target", f"what it is compiled for: {_TARGET}; cpu by default, which is this machine's", "TARGET"),
@@ -60,7 +64,10 @@ COMMANDS = (
         Flag("--list", "list the passes"), _FORMAT), optional=True,
         about="Runs the passes in the order given, verifies in between and prints the module. `-` reads stdin."),
     Command("explain", "tell what a code means; without one, list them all", "CODE", (
-        Flag("--markdown", "print the index of the manual"), _FORMAT), optional=True),
+        Flag("--all", "the pages of all codes"),
+        Flag("--markdown", "print the index of the manual; with --all, its pages"),
+        Flag("--format", "`json`: an object a line, for other programs", "FORMAT", choices=("text", "json"))),
+        optional=True),
 )
 
 _NO_COMPILER = Diagnostic("E-RUN-014", "the compiler is not installed here", notes=("only what runs artifacts is",),

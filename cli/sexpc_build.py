@@ -38,6 +38,9 @@ def run(arguments: Arguments, sources: SourceMap) -> int:
     with progress.phase("check"):
         from sexpgpu.compiler.frontend.experiment import check
         staged, diagnostics = check(path, overrides=replaced, sources=sources)
+    if exit_status(diagnostics):
+        from sexpgpu.compiler.frontend.repair import repaired
+        diagnostics = repaired(path, replaced, sources, diagnostics)
     if diagnostics:
         progress.clear()
         emit(diagnostics, sources, arguments.last("format", "text") or "text")

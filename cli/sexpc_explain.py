@@ -1,35 +1,60 @@
-"""`sexpc explain`: what a code means."""
+"""`sexpc explain`: what a code means, with a program that raises it and the program repaired."""
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
+from collections.abc import Sequence
 
 from sexpgpu.cli.sexpc_flags import Arguments
 from sexpgpu.diagnostics.codes import CODES, EXIT_CODES, Code, exit_code
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import terminal_width
+from sexpgpu.diagnostics.pages import Half, page_of
 from sexpgpu.diagnostics.span import SourceMap
 from sexpgpu.diagnostics.suggest import did_you_mean
 
 _MOST_WIDTH = 100
+#: What stands between two pages.
+_RULE = "\n\n" + "-" * 40 + "\n\n"
 
 
 def run(arguments: Arguments, _: SourceMap) -> int:
+    everything = arguments.given("all")
+    if everything and arguments.operand is not None:
+        raise SexpError(Diagnostic("E-RUN-002", f"`--all` explains every code, and `{arguments.operand}` is one",
+                                   fix=Fix("leave one of them out")))
+    chosen = list(CODES.values()) if arguments.operand is None else [_known(arguments.operand)]
     if arguments.given("markdown"):
-        print(markdown_index())
-        return 0
-    if arguments.operand is None:
+        print(markdown_pages() if everything else markdown_index())
+    elif arguments.last("format") == "json":
+        print("\n".join(json.dumps(as_json(code), ensure_ascii=False) for code in chosen))
+    elif everything or arguments.operand is not None:
+        print(_RULE.join(_page(code) for code in chosen))
+    else:
         left = max(map(len, CODES)) + 3
         print("\n".join(f"{name:<{left}}{code.title}" for name, code in CODES.items()))
-        return 0
-    name = arguments.operand.upper()
+    return 0
+
+
+def _known(word: str) -> Code:
+    name = word.upper().replace("_", "-")
     if name not in CODES:
         near = did_you_mean(name, CODES)
         advice = f"did you mean `{near}`?" if near else "`sexpc explain` lists them all"
-        raise SexpError(Diagnostic("E-RUN-002", f"there is no code `{arguments.operand}`", fix=Fix(advice)))
-    print(_page(CODES[name]))
-    return 0
+        raise SexpError(Diagnostic("E-RUN-002", f"there is no code `{word}`", fix=Fix(advice)))
+    return CODES[name]
+
+
+def as_json(code: Code) -> dict[str, object]:
+    """A code for other programs: its page too, where it has one; `exit` is the status of a command that raises it."""
+    page = page_of(code.name)
+    found: dict[str, object] = {"code": code.name, "severity": "error" if exit_code(code.name) else "warning",
+                                "title": code.title, "meaning": code.meaning, "exit": exit_code(code.name)}
+    if page is not None:
+        found |= {"wrong": page.wrong.text, "right": page.right.text}
+    return found
 
 
 def markdown_index() -> str:
@@ -44,12 +69,44 @@ def markdown_index() -> str:
     return "\n".join(rows).lstrip("\n")
 
 
+def markdown_pages() -> str:
+    """Every code that a program can raise, with that program and the repaired one: docs/errors.md."""
+    rows = ["# Errors, one by one", "",
+            "For each code a program that raises it, and the same program repaired. The rest of the experiment is not",
+            "shown: a loader of `:x` `[16]`, `:y` `[4]` and `:label`, `prepare`, `model`, `objective`, `optimizer`.",
+            "`sexpc explain CODE` shows a page; this file is what `sexpc explain --all --markdown` prints.",
+            ""]
+    for code in CODES.values():
+        page = page_of(code.name)
+        if page is not None:
+            rows += [f"## {code.name}", "", f"{code.title[0].upper()}{code.title[1:]}. {code.meaning}", "",
+                     *_fenced(page.wrong), "", "Repaired:", "", *_fenced(page.right), ""]
+    return "\n".join(rows).rstrip("\n")
+
+
+def _fenced(half: Half) -> Sequence[str]:
+    command = _command(half)
+    return (*([f"With `{command}`:", ""] if command else []), "```lisp", half.text.rstrip("\n"), "```")
+
+
+def _command(half: Half) -> str:
+    words = [f"-D {name}={value}" for name, value in half.defines.items()]
+    words += [f"--target {half.target}"] if half.target else []
+    return " ".join(words)
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
 def _page(code: Code) -> str:
     width = min(terminal_width(sys.stdout), _MOST_WIDTH)
-    status = exit_code(code.name)
+    status, page = exit_code(code.name), page_of(code.name)
     ends = f"A command that raises it exits with {status}." if status else "A warning: it changes no exit status."
-    return "\n".join([f"{code.name}: {code.title}", "", *textwrap.wrap(code.meaning, width), "", ends])
+    rows = [f"{code.name}: {code.title}", "", *textwrap.wrap(code.meaning, width), ""]
+    if page is not None:
+        for title, half in (("raises it", page.wrong), ("is right", page.right)):
+            command = _command(half)
+            rows += [f"this {title}{f', with `{command}`' if command else ''}:", "",
+                     textwrap.indent(half.text.rstrip("\n"), "    "), ""]
+    return "\n".join([*rows, ends])

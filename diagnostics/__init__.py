@@ -5,13 +5,14 @@ error costs no import of IREE, NumPy or rich.
 """
 
 from sexpgpu.diagnostics.codes import CODES, EXIT_CODES, Code, exit_code
-from sexpgpu.diagnostics.diagnostic import Diagnostic, Edit, Fix, Frame, Label, Severity, SexpError
+from sexpgpu.diagnostics.diagnostic import Clue, Diagnostic, Edit, Fix, Frame, Label, Severity, SexpError
 from sexpgpu.diagnostics.span import SourceFile, SourceMap, Span
 from sexpgpu.diagnostics.suggest import did_you_mean, one_of
 
 __all__ = [
     "CODES",
     "EXIT_CODES",
+    "Clue",
     "Code",
     "Diagnostic",
     "Edit",

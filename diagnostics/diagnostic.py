@@ -54,6 +54,15 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Clue:
+    """The number `found` comes from `place`, and `wanted` would fit there as far as this error goes."""
+
+    place: Span
+    found: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One finding. `span` is None only where no source text is at fault (a flag, a file, a record)."""
 
@@ -64,6 +73,11 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     chain: tuple[Frame, ...] = ()
     fix: Fix | None = None
+    #: What is not shown, for the search for a fix: other changes worth a try, constants that are at odds,
+    #: and where the tensors were made.
+    tries: tuple[Fix, ...] = ()
+    clues: tuple[Clue, ...] = ()
+    around: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.code in CODES, f"{self.code} is not in the registry"

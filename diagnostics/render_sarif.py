@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from sexpgpu.diagnostics.codes import CODES
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Label, Severity
@@ -45,7 +46,8 @@ def _result(diagnostic: Diagnostic, rule: int) -> Json:
 
 
 def _location(label: Label) -> Json:
-    place: Json = {"physicalLocation": {"artifactLocation": {"uri": label.span.file}, "region": _region(label.span)}}
+    file = {"uri": _uri(label.span.file)}
+    place: Json = {"physicalLocation": {"artifactLocation": file, "region": _region(label.span)}}
     return {**place, "message": {"text": label.text}} if label.text else place
 
 
@@ -56,8 +58,13 @@ def _fix(diagnostic: Diagnostic) -> Json:
         changes.setdefault(edit.span.file, []).append(
             {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}})
     return {"description": {"text": diagnostic.fix.text},
-            "artifactChanges": [{"artifactLocation": {"uri": file}, "replacements": replacements}
+            "artifactChanges": [{"artifactLocation": {"uri": _uri(file)}, "replacements": replacements}
                                 for file, replacements in changes.items()]}
+
+
+def _uri(file: str) -> str:
+    """A relative reference: what a URI cannot hold is escaped."""
+    return quote(file, safe="/")
 
 
 def _region(span: Span) -> Json:

@@ -38,6 +38,11 @@ class Span(NamedTuple):
         """The empty span where this one ends."""
         return Span(self.file, self.end_line, self.end_column, self.end_line, self.end_column)
 
+    @property
+    def before_last(self) -> Span:
+        """The empty span before the last character: where an argument is added to a call."""
+        return Span(self.file, self.end_line, self.end_column - 1, self.end_line, self.end_column - 1)
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 

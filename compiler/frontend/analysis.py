@@ -19,10 +19,15 @@ from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, malformed, nil_node, poison_node
 from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
+from sexpgpu.diagnostics.suggest import is_sure
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
+#: Special forms whose parts are not all expressions.
+_BINDERS = {"let", "let*", "fn", "lambda", "for", "dotimes", "cond", "case", "quote", "quasiquote"}
+#: Names of values that are no variables.
+_LITERALS = {"true", "false", "nil", "inf", "nan"}
 #: How many expansions of macros may stand inside each other.
 MAX_EXPANSIONS = 200
 
@@ -77,7 +82,7 @@ class Analyzer:
             values = [part(frame) for part in parts]
             for d in diagnostics:
                 reporter.error(d.code, d.message, d.primary.span, d.primary.text, secondary=d.secondary, notes=d.notes,
-                               fix=d.fix)
+                               fix=d.fix, tries=d.tries)
             return POISON if made is None else made(values)
 
         return run
@@ -129,8 +134,8 @@ class Analyzer:
             diagnostic = Diagnostic("E-NAME-001", f"`{name}` is a special form, not a value",
                                     Label(span, "not a value"))
         else:
-            near = did_you_mean(name, sorted(names | module.visible() | set(SPECIAL)))
-            fix = Fix(f"did you mean `{near}`?", (Edit(span, near),)) if near else None
+            near = did_you_mean(name, sorted(names | module.visible() | set(SPECIAL) | set(TOP_LEVEL) | _LITERALS))
+            fix = Fix(f"did you mean `{near}`?", (Edit(span, near),), is_sure(name, near)) if near else None
             diagnostic = Diagnostic("E-NAME-001", f"nothing is called `{name}`", Label(span, "unknown name"), fix=fix)
         if hold:
             self.evaluator.reporter.hold(diagnostic)
@@ -159,8 +164,16 @@ class Analyzer:
             return self._op_call(found, form, scope)
         if isinstance(found, Global) and found.kind == "function":
             return self._function_call(found, form, scope)
+        if found is None and self._near_form(name):
+            # A misspelt macro or special form: what stands in it is not an argument, and may use names that it binds.
+            return self.variable(name, head.span, scope)
         beyond = self.module.find_beyond(name) if found is not None else None
         return self._call_of(self._head(name, head.span, scope, found, beyond), form, scope, beyond)
+
+    def _near_form(self, name: str) -> bool:
+        near = did_you_mean(name, sorted(self.module.visible() | set(SPECIAL)))
+        known = self.module.find(near) if near is not None else None
+        return near in _BINDERS or (isinstance(known, Global) and known.kind == "macro")
 
     def _head(self, name: str, span: Span, scope: Scope, found: Global | None, beyond: Global | Op | None) -> Node:
         """A variable at the head of a call. While its own value is being computed, `(defvar optimizer (optimizer …))`,
@@ -177,12 +190,18 @@ class Analyzer:
 
     def _op_call(self, op: Op, form: Form, scope: Scope) -> Node:
         shape, nodes = self._arguments(form, scope)
-        slots, wrong = bind(shape, self.evaluator.callee(op))
+        slots, wrong, unknown = bind(shape, self.evaluator.callee(op))
         invoke = self.evaluator.invoke_op
         if wrong:
+            def made(values: Sequence[object]) -> object:
+                self.evaluator.unknown_words = unknown
+                try:
+                    return invoke(op, slots, shape, values)
+                finally:
+                    self.evaluator.unknown_words = ()
+
             # A form that describes data is made as far as it is known, for what depends on it.
-            made = None if slots is None or op.poison != "any" else lambda values: invoke(op, slots, shape, values)
-            return self.wrong(wrong, nodes, made)
+            return self.wrong(wrong, nodes, None if slots is None or op.poison != "any" else made)
         return lambda frame: invoke(op, slots, shape, [node(frame) for node in nodes])
 
     def _function_call(self, target: Global, form: Form, scope: Scope) -> Node:
@@ -191,7 +210,7 @@ class Analyzer:
         closure = self.evaluator.global_value(target, form.items[0].span)
         if not isinstance(closure, Closure):
             return self.wrong([], nodes)
-        slots, wrong = bind(shape, closure.code.callee)
+        slots, wrong, _ = bind(shape, closure.code.callee)
         if wrong:
             return self.wrong(wrong, nodes)
         invoke = self.evaluator.invoke_closure
@@ -205,11 +224,24 @@ class Analyzer:
 
         def run(frame: list) -> object:
             function = head(frame)
+            if function is POISON:
+                return self._arguments_of_nothing(nodes, frame)
             if beyond is not None and not isinstance(function, (Closure, Op)):
                 function = evaluator.global_value(beyond, place) if isinstance(beyond, Global) else beyond
             return evaluator.call(function, shape, [node(frame) for node in nodes], place)
 
         return run
+
+    def _arguments_of_nothing(self, nodes: Sequence[Node], frame: list) -> object:
+        """The arguments of a call whose function is wrong, for their own mistakes."""
+        trace = self.evaluator.trace
+        trace.uncertain += 1
+        try:
+            for node in nodes:
+                node(frame)
+        finally:
+            trace.uncertain -= 1
+        return POISON
 
     def _macro_call(self, macro: Global, form: Form, scope: Scope) -> Node:
         if self.expansions >= MAX_EXPANSIONS:
@@ -221,7 +253,10 @@ class Analyzer:
             if expansion is None:
                 return poison_node
             reporter = self.evaluator.reporter
-            note = f"`{macro.name}` at {form.span} expands to `{brief(expansion)}`"
+
+            def note() -> str:
+                return f"`{macro.name}` at {form.span} expands to `{brief(expansion)}`"
+
             with reporter.expanding(note):
                 node = self.node(expansion, scope)
         finally:

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean, one_of
+from sexpgpu.diagnostics.suggest import is_sure
 
 #: Where a parameter's value comes from: the index of an argument, those of a `&rest`, or None for its default.
 Slot: TypeAlias = "int | tuple[int, ...] | None"
@@ -44,10 +45,11 @@ class Callee:
 
 class Bound(NamedTuple):
     """A slot for each parameter, in the order of `LambdaList.names`, and what is wrong with the call. `slots` is None
-    where the call cannot be made; unknown keywords can be left out."""
+    where the call cannot be made; `unknown` keywords can be left out."""
 
     slots: tuple[Slot, ...] | None
     wrong: list[Diagnostic]
+    unknown: tuple[str, ...] = ()
 
 
 def bind(shape: CallShape, callee: Callee) -> Bound:
@@ -65,6 +67,7 @@ class _Binder:
         self.taken: dict[str, int] = {}
         self.rest: list[int] = []
         self.wrong: list[Diagnostic] = []
+        self.unknown: list[str] = []
 
     def run(self) -> Bound:
         words = self.shape.words
@@ -101,7 +104,7 @@ class _Binder:
         slots: list[Slot] = [self.taken.get(p.name) for p in (*params.required, *params.optional, *params.key)]
         if params.rest:
             slots.append(tuple(self.rest))
-        return Bound(tuple(slots), self.wrong)
+        return Bound(tuple(slots), self.wrong, tuple(self.unknown))
 
     def _kind(self, word: str, at: int) -> str:
         """Whether a keyword in the call is a `name`, a `value` or an `unknown` name."""
@@ -141,8 +144,8 @@ class _Binder:
             extra.append(at)
 
     def _fail(self, code: str, message: str, at: Span, label: str, secondary: Sequence[Label] = (),
-              fix: Fix | None = None) -> None:
-        self.wrong.append(Diagnostic(code, message, Label(at, label), tuple(secondary), (), (), fix))
+              fix: Fix | None = None, tries: Sequence[Fix] = ()) -> None:
+        self.wrong.append(Diagnostic(code, message, Label(at, label), tuple(secondary), (), (), fix, tuple(tries)))
 
     def _definition(self) -> list[Label]:
         return [Label(self.callee.span, f"`{self.callee.name}` is defined here")] if self.callee.span else []
@@ -152,6 +155,7 @@ class _Binder:
         return f"`({self.callee.name} {shown})`" if shown else f"`({self.callee.name})`"
 
     def _unknown(self, word: str, at: int) -> None:
+        self.unknown.append(word)
         params = self.callee.params
         listed = [p.name for p in (*params.key,)]
         if self.callee.by_name:
@@ -162,16 +166,35 @@ class _Binder:
             choices = [f":{name}" for name in listed]
             near = did_you_mean(f":{word}", choices)
             edits = (Edit(self.shape.spans[at], near),) if near else ()
-            fix = Fix(f"it takes {one_of(f':{word}', choices)}", edits)
+            fix = Fix(f"it takes {one_of(f':{word}', choices)}", edits, bool(near) and is_sure(f":{word}", near))
         self._fail(self.callee.keyword_code, f"`{self.callee.name}` has no keyword `:{word}`", self.shape.spans[at],
-                   "unknown keyword", self._definition(), fix)
+                   "unknown keyword", self._definition(), fix, self._without_keyword(at))
 
     def _too_many(self, extra: list[int]) -> None:
         most = len(self.positional)
         given = most + len(extra)
         self._fail("E-ARITY-001", f"`{self.callee.name}` takes {_count(most)}, and {given} are given",
                    self.shape.spans[extra[0]], "one too many" if len(extra) == 1 else "the first one too many",
-                   self._definition(), Fix(f"its arguments are {self._signature()}"))
+                   self._definition(), Fix(f"its arguments are {self._signature()}"), self._named_or_joined(extra))
+
+    def _without_keyword(self, at: int) -> list[Fix]:
+        """The value alone: what is a keyword elsewhere stands at a place here."""
+        spans = self.shape.spans
+        if at + 1 >= len(spans) or not self._free():
+            return []
+        between = Span(spans[at].file, *spans[at][1:3], *spans[at + 1][1:3])
+        return [Fix(f"it stands without a keyword: {self._signature()}", (Edit(between, ""),), True)]
+
+    def _named_or_joined(self, extra: list[int]) -> list[Fix]:
+        """What is one too many by its name; or all of them as the one list that is wanted."""
+        spans = self.shape.spans
+        keys = [p.name for p in self.callee.params.key if p.name not in self.taken]
+        tries = [Fix(f"it has a name: `:{key}`", (Edit(spans[extra[0]].start, f":{key} "),)) for key in keys] \
+            if len(extra) == 1 else []
+        if len(self.positional) == 1 and self.positional[0] in self.taken:
+            first, last = spans[self.taken[self.positional[0]]], spans[extra[-1]]
+            tries.append(Fix("they stand in one vector: `[…]`", (Edit(first.start, "["), Edit(last.end, "]")), True))
+        return tries
 
     def _missing(self, missing: list[str]) -> None:
         named = " and ".join(f"`{name}`" for name in missing)

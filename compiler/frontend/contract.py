@@ -10,6 +10,7 @@ from sexpgpu.compiler.frontend.ops.registry import Op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import POISON, Closure
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
+from sexpgpu.diagnostics.suggest import distance, is_sure, of_another_library
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -117,7 +118,8 @@ class Contract:
         secondary = [Label(table[near].span, f"`{near}` is defined here")] if near else []
         fix = Fix(f"define `{wanted.name}`: {wanted.what}")
         if near:
-            fix = Fix(f"did you mean `{wanted.name}` by `{near}`?", (Edit(table[near].span, wanted.name),))
+            fix = Fix(f"did you mean `{wanted.name}` by `{near}`?", (Edit(table[near].span, wanted.name),),
+                      is_sure(near, wanted.name))
         self._evaluator.reporter.add(Diagnostic(
             "E-CONTRACT-001", f"the experiment does not define `{wanted.name}`",
             Label(self.top, f"`{wanted.name}` is missing"), tuple(secondary), fix=fix))
@@ -127,11 +129,15 @@ class Contract:
         known = {w.name for w in WANTED}
         unused = [g.name for g in self._evaluator.user.table.values() if not g.used and g.name not in known]
         near = did_you_mean(name, unused)
-        return near if near is not None and _distance(name, near) <= (2 if len(name) > 5 else 1) else None
+        if near is not None and distance(name, near) <= (2 if len(name) > 5 else 1):
+            return near
+        return next((other for other in unused if of_another_library(other, [name])), None)
 
     def _warn_of_misspelt(self) -> None:
         table = self._evaluator.user.table
         for wanted in WANTED:
+            if wanted.required:   # its absence is an error, which names the other definition
+                continue
             near = self._misspelt(wanted.name) if wanted.name not in table else None
             if near is not None:
                 self._evaluator.reporter.add(Diagnostic(
@@ -158,12 +164,3 @@ class Contract:
                 found[item.name] = item
         return tuple(found.values())
 
-
-def _distance(a: str, b: str) -> int:
-    """The number of letters to insert, delete or replace."""
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        diagonal, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (x != y))
-    return row[-1]

@@ -91,6 +91,12 @@ _DEFINITION = re.compile(r"^\((defun|defmacro|defvar)\s+([^\s()]+)", re.MULTILIN
 _FORM = re.compile(r"^\(", re.MULTILINE)
 
 
+def prelude_names() -> set[str]:
+    """What the prelude defines for everyone."""
+    texts = [path.read_text(encoding="utf-8") for path in (Path(__file__).parent / "prelude").glob("*.sexp")]
+    return {match[2] for text in texts for match in _DEFINITION.finditer(text) if not match[2].startswith("%")}
+
+
 class PreludeModule:
     """The part of the language that is written in the language. Definitions are found by a scan of the text, and read
     when they are first used: an experiment pays for what it uses."""

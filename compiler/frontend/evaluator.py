@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sexpgpu.compiler.frontend.special_forms  # noqa: F401  (fills the table of special forms)
 from sexpgpu.compiler.frontend.analysis import Analyzer
@@ -28,6 +29,9 @@ from sexpgpu.compiler.frontend.staging import Staging
 from sexpgpu.compiler.frontend.trace import Trace, holds_tensors
 from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin, has_poison
 from sexpgpu.diagnostics import Label, SourceMap, Span
+
+if TYPE_CHECKING:
+    from sexpgpu.compiler.frontend.places import Places
 
 #: How many calls of functions may be in progress at once.
 MAX_CALLS = 1000
@@ -54,12 +58,23 @@ class Evaluator:
         self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}
         self.unresolved: list[tuple[Analyzer, str, Span, set[str]]] = []
         self.parameter_dtype = F32
+        self._places: Places | None = None
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
+        self.fields_read: set[Span] = set()
+        self.unknown_words: tuple[str, ...] = ()   # of the call that is made all the same
         self._gensyms = 0
         self._steps = 0
 
     # -- what code asks for -------------------------------------------------------------------------------------------
+
+    @property
+    def places(self) -> Places:
+        """For what is said of a mistake: the data at a place."""
+        if self._places is None:
+            from sexpgpu.compiler.frontend.places import Places  # a clean check does without
+            self._places = Places(self.sources)
+        return self._places
 
     def analyzer(self, module: Module) -> Analyzer:
         return self.analyzers[module.is_prelude]
@@ -154,11 +169,11 @@ class Evaluator:
     def call(self, function: object, shape: CallShape, values: Sequence[object], head: Span) -> object:
         """Call a value that is known only now; `head` is the place it stands at."""
         if isinstance(function, Closure):
-            slots, wrong = bind(shape, function.code.callee)
+            slots, wrong, _ = bind(shape, function.code.callee)
             if not wrong:
                 return self.invoke_closure(function, slots, shape, values)
         elif isinstance(function, Op):
-            slots, wrong = bind(shape, self.callee(function))
+            slots, wrong, _ = bind(shape, self.callee(function))
             if not wrong:
                 return self.invoke_op(function, slots, shape, values)
         else:
@@ -167,7 +182,8 @@ class Evaluator:
                                     fix="a list of values is written `[a b]` or `(list a b)`")
             return POISON
         for d in wrong:
-            self.reporter.error(d.code, d.message, d.primary.span, d.primary.text, secondary=d.secondary, fix=d.fix)
+            self.reporter.error(d.code, d.message, d.primary.span, d.primary.text, secondary=d.secondary, fix=d.fix,
+                                tries=d.tries)
         return POISON
 
     def apply(self, function: object, values: Sequence[object], span: Span) -> object:
@@ -196,6 +212,11 @@ class Evaluator:
             return body(frame)
         finally:
             calls.pop()
+
+    @property
+    def steps(self) -> int:
+        """The calls of functions and turns of loops so far."""
+        return self._steps
 
     def step(self, span: Span) -> None:
         """Count a call or a turn at `span`, so that a program that would run for hours ends with an error."""

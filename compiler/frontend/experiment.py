@@ -19,7 +19,7 @@ from sexpgpu.compiler.frontend.lean_import import import_ir
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.sources import Files
-from sexpgpu.diagnostics import Diagnostic, SourceFile, SourceMap
+from sexpgpu.diagnostics import Diagnostic, Severity, SourceFile, SourceMap
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -34,15 +34,17 @@ class StagedModule:
     manifest: dict[str, Json]
 
 
-def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, module: bool = True
+def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, module: bool = True,
+          texts: Mapping[str, str] | None = None, reporter: Reporter | None = None
           ) -> tuple[StagedModule | None, list[Diagnostic]]:
     """The staged module, None where there are errors; and all findings, in the order of their places.
 
     `overrides` are the values of `-D name=value`, as text of the language; the files that are read are entered into
     `sources`. With `module=False` only the findings are wanted: they take less time, and the staged module is None.
+    `texts` stand in the place of files, by the names these are shown with. Where `reporter` raises, so does this.
     """
-    reporter = Reporter()
-    files = Files(path, sources, reporter)
+    reporter = reporter or Reporter()
+    files = Files(path, sources, reporter, texts or {})
     replaced = _overrides(overrides, sources, reporter)
     if reporter.errors:
         return None, reporter.ordered(files.names)
@@ -56,7 +58,21 @@ def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, modul
         return stage(path, files, replaced, sources, reporter, finish=module)
 
     result = with_deep_stack(staged)
-    return (None if reporter.errors else result), reporter.ordered(files.names)
+    return (None if reporter.errors else result), _wanted(reporter.ordered(files.names), sources)
+
+
+def _wanted(found: list[Diagnostic], sources: SourceMap) -> list[Diagnostic]:
+    """Without the warnings that a comment allows: `; allow W-CODE` on the line, or on the one above."""
+    return [d for d in found if d.severity is Severity.ERROR or not _is_allowed(d, sources)]
+
+
+def _is_allowed(warning: Diagnostic, sources: SourceMap) -> bool:
+    span = warning.primary.span if warning.primary else None
+    source = sources.get(span.file) if span else None
+    if span is None or source is None:
+        return False
+    near = source.lines()[max(span.line - 2, 0):span.line]
+    return any(warning.code in line.partition("; allow ")[2].split() for line in near)
 
 
 def _overrides(overrides: Mapping[str, str], sources: SourceMap, reporter: Reporter) -> dict[str, Datum]:

@@ -27,8 +27,26 @@ def shown(datum: Datum, indent: int = 0) -> str:
 
 def brief(datum: Datum, width: int = 72) -> str:
     """The text of a datum in one line, cut off where it is longer."""
-    text = " ".join(shown(datum).split())
+    text = "".join(_pieces(datum, [width + 1]))
     return text if len(text) <= width else f"{text[:width - 2]} …"
+
+
+def _pieces(datum: Datum, room: list[int]) -> Iterator[str]:
+    """The text of a datum in one line, until more than `room[0]` characters have come: a large form costs no more."""
+    if isinstance(datum, Atom):
+        text = _atom(datum.value)
+        room[0] -= len(text) + 1
+        yield text
+        return
+    yield datum.bracket
+    for i, item in enumerate(datum.items):
+        if room[0] <= 0:
+            break
+        if i:
+            yield " "
+        yield from _pieces(item, room)
+    room[0] -= 1
+    yield ")" if datum.bracket == "(" else "]"
 
 
 def _rows(form: Form, indent: int) -> Iterator[str]:

@@ -38,6 +38,9 @@ class _Walk:
         self.suspect: _Suspect | None = None
         self.closed_at: Lexeme | None = None
         self.opened_at: Lexeme | None = None
+        self.bare: Lexeme | None = None
+        self.closed: tuple[Lexeme, Lexeme] | None = None
+        self.early: tuple[Lexeme, Lexeme] | None = None
         self.silent = False
         self.end = (1, 1)
 
@@ -50,9 +53,13 @@ class _Walk:
             if text in CLOSER:
                 if not self.open:
                     self.opened_at = lexeme
+                    if lexeme[2] == 1:
+                        self.bare = None
                 self.open.append(lexeme)
             elif text in OPENER:
                 self._close(lexeme)
+            elif not self.open and self.bare is None and lexeme[2] == 1 and text in _DEFINERS:
+                self.bare = lexeme
             self.end = advance(text, lexeme[1], lexeme[2])
             line = self.end[0]
         if self.open:
@@ -63,10 +70,13 @@ class _Walk:
         text, _, column = lexeme
         if self.open and self.suspect is None and text not in OPENER and column <= self.open[-1][2]:
             self.suspect = _Suspect(self.open[-1], lexeme, self.end)
+        if self.closed and self.early is None and text not in OPENER and column > self.closed[0][2] \
+                and advance(self.closed[1][0], *self.closed[1][1:]) == self.end:
+            self.early = (self.closed[1], lexeme)
         if column == 1 and text == "(" and following in _DEFINERS:
             if self.open:
                 self._unclosed()
-            self.open, self.suspect, self.silent = [], None, False
+            self.open, self.suspect, self.silent, self.closed, self.early = [], None, False, None, None
 
     def _close(self, lexeme: Lexeme) -> None:
         text = lexeme[0]
@@ -75,6 +85,14 @@ class _Walk:
                 self._stray(lexeme)
             return
         opener = self.open.pop()
+        self.closed = (opener, lexeme)
+        if opener[0] != OPENER[text] and not self.silent and self.suspect and self.suspect.opener is opener \
+                and self.open and self.open[-1][0] == OPENER[text]:
+            # The indentation tells where this one ends, and then the bracket at hand is right.
+            self._forgotten(self.suspect)
+            self.suspect = None
+            self._close(lexeme)
+            return
         if opener[0] != OPENER[text] and not self.silent:
             # One report for a form: whatever else does not balance in it follows from this.
             self.silent = True
@@ -83,9 +101,17 @@ class _Walk:
                 "E-READ-004", f"a `{opener[0]}` is closed by `{text}`",
                 Label(self._span(lexeme), f"closes the `{opener[0]}` of line {opener[1]}"),
                 (Label(self._span(opener), "opened here"),),
-                fix=Fix(f"write `{right}` here", (Edit(self._span(lexeme), right),))))
+                fix=Fix(f"write `{right}` here", (Edit(self._span(lexeme), right),), True)))
         if not self.open:
             self.suspect, self.closed_at = None, lexeme
+
+    def _forgotten(self, suspect: _Suspect) -> None:
+        closer = CLOSER[suspect.opener[0]]
+        place = Span(self.file, *suspect.before, *suspect.before)
+        self.found.append(Diagnostic(
+            "E-READ-002", f"a `{suspect.opener[0]}` is never closed", Label(self._span(suspect.opener), "opened here"),
+            (Label(self._span(suspect.outside), "by its indentation this is outside of it"),),
+            fix=Fix(f"close it with `{closer}` at the end of line {place.line}", (Edit(place, closer),), True)))
 
     def _touches_last(self, lexeme: Lexeme) -> bool:
         """Whether a stray bracket continues the run that was reported last."""
@@ -94,13 +120,29 @@ class _Walk:
 
     def _stray(self, lexeme: Lexeme) -> None:
         secondary = ()
+        if self.bare is not None and lexeme[0] == ")":
+            word, self.bare = self.bare, None
+            self.found.append(Diagnostic(
+                "E-READ-003", f"a `)` closes nothing: no bracket is open before `{word[0]}`",
+                Label(self._span(word), "no `(` before it"), (Label(self._span(lexeme), "no bracket is open here"),),
+                fix=Fix(f"write `(` before `{word[0]}`", (Edit(self._span(word).start, "("),), True)))
+            return
+        if self.early is not None:
+            (closer, inside), self.early = self.early, None
+            self.found.append(Diagnostic(
+                "E-READ-003", f"a `{lexeme[0]}` closes nothing", Label(self._span(closer), "closes a form too early"),
+                (Label(self._span(inside), "by its indentation this is inside of the form"),
+                 Label(self._span(lexeme), "so no bracket is open here")),
+                fix=Fix(f"delete the `{closer[0]}` at the end of line {closer[1]}",
+                        (Edit(self._span(closer), ""),), True)))
+            return
         if self.closed_at is not None and self.opened_at is not None:
             secondary = (Label(self._span(self.closed_at),
                                f"the form that begins on line {self.opened_at[1]} is closed here"),)
         self.found.append(Diagnostic(
             "E-READ-003", f"a `{lexeme[0]}` closes nothing", Label(self._span(lexeme), "no bracket is open here"),
             secondary, fix=Fix("delete it, or one of those before it that closes too early",
-                               (Edit(self._span(lexeme), ""),))))
+                               (Edit(self._span(lexeme), ""),), True)))
 
     def _unclosed(self) -> None:
         """Report the forms that are open where a new definition begins, or at the end of the file."""
@@ -110,7 +152,7 @@ class _Walk:
             assert wrong.primary and wrong.fix
             place = wrong.primary.span.start
             closer = wrong.fix.edits[0].text
-            self.found[-1] = replace(wrong, fix=Fix(f"write `{closer}` before it", (Edit(place, closer),)))
+            self.found[-1] = replace(wrong, fix=Fix(f"write `{closer}` before it", (Edit(place, closer),), True))
             return
         opener = self.suspect.opener if self.suspect else self.open[0]
         missing = "".join(CLOSER[text] for text, _, _ in reversed(self.open))
@@ -128,7 +170,7 @@ class _Walk:
         closer = CLOSER[opener[0]] if self.suspect else missing
         self.found.append(Diagnostic(
             "E-READ-002", f"a `{opener[0]}` is never closed", Label(self._span(opener), "opened here"), secondary,
-            notes, fix=Fix(f"close it with `{closer}` at the end of line {line}", edits)))
+            notes, fix=Fix(f"close it with `{closer}` at the end of line {line}", edits, bool(edits))))
 
     def _span(self, lexeme: Lexeme) -> Span:
         text, line, column = lexeme

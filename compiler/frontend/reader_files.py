@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sexpgpu.diagnostics import Diagnostic, Fix, Label, SexpError, SourceFile, SourceMap, Span, did_you_mean
+from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, SexpError, SourceFile, SourceMap, Span, did_you_mean
 
 
-def load_source(path: Path, shown: str, sources: SourceMap, at: Span | None = None) -> SourceFile:
+def load_source(path: Path, shown: str, sources: SourceMap, at: Span | None = None,
+                written: str | None = None) -> SourceFile:
     """The text of `path`, entered into `sources` under the name `shown`.
 
-    `at` is the place that names the file (the string of an `include`); None for the file of the command line. Raises
-    a `SexpError` with E-READ-010 where there is no such file, or E-READ-011 where it is not UTF-8.
+    `at` is the place that names the file, the string of an `include` that is `written` there; None for the file of the
+    command line. Raises a `SexpError` with E-READ-010 where there is no such file, or E-READ-011 where it is not UTF-8.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise SexpError(_unreadable(path, shown, at, error)) from None
+        raise SexpError(_unreadable(path, shown, at, error, written)) from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SexpError(_not_utf8(content, shown, at, sources, error)) from None
+        raise SexpError(not_utf8(content, shown, at, sources, error)) from None
     return sources.add(SourceFile(shown, text))
 
 
-def _unreadable(path: Path, shown: str, at: Span | None, error: OSError) -> Diagnostic:
+def _unreadable(path: Path, shown: str, at: Span | None, error: OSError, written: str | None) -> Diagnostic:
     if path.is_dir():
         what, label = f"`{shown}` is a folder", "a folder"
     elif isinstance(error, FileNotFoundError | NotADirectoryError):
@@ -39,13 +40,14 @@ def _unreadable(path: Path, shown: str, at: Span | None, error: OSError) -> Diag
     except OSError:
         near = None
     if near is not None and near != path.name:
-        fix = Fix(f"did you mean `{Path(shown).with_name(near)}`?")
+        edits = (Edit(at, f'"{Path(written).with_name(near).as_posix()}"'),) if at and written else ()
+        fix = Fix(f"did you mean `{Path(shown).with_name(near)}`?", edits)
     elif at is not None:
         fix = Fix("a path in `include` is relative to the file that includes")
     return Diagnostic("E-READ-010", what, Label(at, label) if at else None, fix=fix)
 
 
-def _not_utf8(content: bytes, shown: str, at: Span | None, sources: SourceMap, error: UnicodeDecodeError) -> Diagnostic:
+def not_utf8(content: bytes, shown: str, at: Span | None, sources: SourceMap, error: UnicodeDecodeError) -> Diagnostic:
     """Points at the byte, in a text where what cannot be decoded is replaced."""
     before = content[:error.start].decode("utf-8-sig", "replace")
     text = before + content[error.start:].decode("utf-8", "replace")

@@ -6,12 +6,12 @@ second label. One mistake is reported once, however often its place is evaluated
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sexpgpu.compiler.frontend.values import Origin
-from sexpgpu.diagnostics import Diagnostic, Fix, Frame, Label, Severity, Span
+from sexpgpu.diagnostics import Clue, Diagnostic, Fix, Frame, Label, Severity, Span
 
 #: The folder that the prelude's files are shown in.
 PRELUDE = "<prelude>/"
@@ -38,7 +38,9 @@ class Reporter:
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
         self.calls: list[Activation] = []
-        self.expansions: list[str] = []
+        self.expansions: list[Callable[[], str]] = []
+        self.silent = False   # whether `print` prints nothing: the check is a trial
+        self.work = 0   # calls and turns that the evaluation took, once it has ended
         self._held: list[Diagnostic] = []
         self._seen: set[tuple] = set()
 
@@ -47,12 +49,13 @@ class Reporter:
         return sum(d.severity is Severity.ERROR for d in self.found)
 
     def error(self, code: str, message: str, at: Span | None, label: str = "", *, secondary: Sequence[Label] = (),
-              notes: Sequence[str] = (), fix: Fix | str | None = None) -> None:
+              notes: Sequence[str] = (), fix: Fix | str | None = None, tries: Sequence[Fix] = (),
+              clues: Sequence[Clue] = (), around: Sequence[Span] = ()) -> None:
         """Report, with the calls in progress as the chain."""
         self.add(Diagnostic(code, message, Label(at, label) if at else None, tuple(secondary),
                             (*notes, *self._expanded()),
                             tuple(Frame(c.name, c.call) for c in self.calls),
-                            Fix(fix) if isinstance(fix, str) else fix))
+                            Fix(fix) if isinstance(fix, str) else fix, tuple(tries), tuple(clues), tuple(around)))
 
     def users_place(self, span: Span) -> Span:
         """`span`, or where it lies in the prelude, the user's call that led there."""
@@ -84,11 +87,13 @@ class Reporter:
     def _expanded(self) -> list[str]:
         """The expansions around the place, the innermost first; of many, the two ends."""
         notes = self.expansions[::-1]
-        return notes if len(notes) <= 4 else [*notes[:2], f"{len(notes) - 3} more expansions lie between", notes[-1]]
+        if len(notes) > 4:
+            return [notes[0](), notes[1](), f"{len(notes) - 3} more expansions lie between", notes[-1]()]
+        return [note() for note in notes]
 
     @contextmanager
-    def expanding(self, note: str) -> Iterator[None]:
-        """While this lasts, what is wrong is wrong in a macro's expansion."""
+    def expanding(self, note: Callable[[], str]) -> Iterator[None]:
+        """While this lasts, what is wrong is wrong in a macro's expansion, which `note` says."""
         self.expansions.append(note)
         try:
             yield
@@ -109,7 +114,10 @@ class Reporter:
             span = d.primary.span if d.primary else None
             return (rank.get(span.file, len(rank)), span.line, span.column) if span else (-1, 0, 0)
 
-        return sorted(self.found, key=place)
+        # An unknown name that is one argument too many is one mistake: a colon is missing.
+        extra = {d.primary.span for d in self.found if d.code == "E-ARITY-001" and d.primary}
+        found = [d for d in self.found if d.code != "E-NAME-001" or not d.primary or d.primary.span not in extra]
+        return sorted(found, key=place)
 
 
 def _key(diagnostic: Diagnostic) -> tuple:
@@ -132,5 +140,5 @@ def _at_the_user(diagnostic: Diagnostic) -> Diagnostic:
     fix = diagnostic.fix
     if fix and any(in_prelude(edit.span) for edit in fix.edits):
         fix = None
-    return Diagnostic(diagnostic.code, diagnostic.message, Label(frame.call, f"in this call of `{frame.name}`"),
-                      (inside, *diagnostic.secondary), diagnostic.notes, diagnostic.chain[:depth], fix)
+    return replace(diagnostic, primary=Label(frame.call, f"in this call of `{frame.name}`"),
+                   secondary=(inside, *diagnostic.secondary), chain=diagnostic.chain[:depth], fix=fix)

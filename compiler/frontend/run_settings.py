@@ -6,6 +6,7 @@ from sexpgpu.compiler.frontend.contract_values import Run
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.trace import Trace
 from sexpgpu.diagnostics import Edit, Fix, did_you_mean, one_of
+from sexpgpu.diagnostics.suggest import is_sure
 
 KEYWORDS = ("steps", "records", "microbatches", "seed", "out", "device", "threads", "checkpoint-every", "keep",
             "resume", "init-from", "data-root", "log-every", "sinks", "prefetch", "on-bad-data", "bad-budget",
@@ -21,4 +22,5 @@ def check_run(reporter: Reporter, run: Run, training: Trace) -> None:
         choices = [f":{word}" for word in known]
         near = did_you_mean(f":{name}", choices)
         reporter.error("E-RUN-001", f"`run` has no option `:{name}`", place, "unknown option",
-                       fix=Fix(f"the options are {one_of(f':{name}', choices)}", (Edit(place, near),) if near else ()))
+                       fix=Fix(f"the options are {one_of(f':{name}', choices)}", (Edit(place, near),) if near else (),
+                               bool(near) and is_sure(f":{name}", near)))

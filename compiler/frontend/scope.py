@@ -58,6 +58,16 @@ class Scope:
             hops += parent.layout is not scope.layout
             scope = parent
 
+    def captured(self, frame: list) -> dict[str, object]:
+        """The variables of the frame around this one, which is `frame`."""
+        found: dict[str, object] = {}
+        scope = self._parent
+        while scope is not None and scope.layout is not self.layout:
+            if self._parent is not None and scope.layout is self._parent.layout:
+                found = {**{name: frame[slot] for name, slot in scope._names.items()}, **found}
+            scope = scope._parent
+        return found
+
     def names(self) -> set[str]:
         found: set[str] = set()
         scope: Scope | None = self

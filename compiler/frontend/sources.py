@@ -7,21 +7,24 @@ error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.reader_files import load_source
 from sexpgpu.compiler.frontend.report import Reporter
-from sexpgpu.diagnostics import Diagnostic, Fix, Label, SexpError, SourceMap
+from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, SexpError, SourceFile, SourceMap, did_you_mean
 
 
 class Files:
     """`forms` are the top-level forms in order, with what is included in the place of its `include`; `names` are the
     files as they are shown, `paths` where they are."""
 
-    def __init__(self, path: Path, sources: SourceMap, reporter: Reporter) -> None:
-        self._sources, self._reporter = sources, reporter
+    def __init__(self, path: Path, sources: SourceMap, reporter: Reporter,
+                 texts: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._sources, self._reporter, self._texts = sources, reporter, texts
         self._open: list[Path] = []
         self._read: set[Path] = set()
         self.names: list[str] = []
@@ -39,7 +42,10 @@ class Files:
             return
         self._read.add(real)
         try:
-            source = load_source(path, shown, self._sources, at.span if at else None)
+            given = self._texts.get(shown)
+            source = load_source(path, shown, self._sources, at.span if at else None,
+                                 str(at.value) if at else None) if given is None else \
+                self._sources.add(SourceFile(shown, given))
         except SexpError as error:
             for diagnostic in error.diagnostics:
                 self._reporter.add(diagnostic)
@@ -47,18 +53,37 @@ class Files:
         self.names.append(shown)
         self.paths.append(path)
         self._open.append(real)
-        for datum in read(source, self._reporter.add):
+        before = self._reporter.errors
+        data = read(source, self._reporter.add)
+        readable = self._reporter.errors == before
+        for datum in data:
             if isinstance(datum, Form) and datum.head == "include":
+                self._include(datum, path, shown, readable)
+            elif readable and isinstance(datum, Form) and self._means_include(datum):
+                # What the file defines is not missing, too.
+                word = datum.items[0].span
+                self._reporter.add(Diagnostic("E-NAME-001", f"nothing is called `{datum.head}`",
+                                              Label(word, "unknown name"),
+                                              fix=Fix("did you mean `include`?", (Edit(word, "include"),), True)))
                 self._include(datum, path, shown)
             else:
                 self.forms.append(datum)
         self._open.pop()
 
-    def _include(self, form: Form, path: Path, shown: str) -> None:
+    @staticmethod
+    def _means_include(form: Form) -> bool:
+        """A misspelt `include`: nothing else at the top level takes the path of an experiment."""
+        given = form.items[1] if len(form.items) == 2 else None
+        if not isinstance(given, Atom) or not isinstance(given.value, str) or not given.value.endswith(".sexp"):
+            return False
+        return form.head is not None and did_you_mean(form.head, ["include"]) is not None
+
+    def _include(self, form: Form, path: Path, shown: str, readable: bool = True) -> None:
         given = form.items[1] if len(form.items) == 2 else None
         if not isinstance(given, Atom) or not isinstance(given.value, str):
-            self._reporter.add(Diagnostic(
-                "E-ARITY-006", "`include` takes a path, as a string", Label((given or form).span, "not a path"),
-                fix=Fix('write `(include "path.sexp")`')))
+            if readable:   # of a text that is not, the forms mean little
+                self._reporter.add(Diagnostic(
+                    "E-ARITY-006", "`include` takes a path, as a string", Label((given or form).span, "not a path"),
+                    fix=Fix('write `(include "path.sexp")`')))
             return
         self._take(path.parent / given.value, str(Path(shown).parent / given.value), given)

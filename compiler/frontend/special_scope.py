@@ -42,7 +42,11 @@ def scope_form(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
         if not isinstance(prefix, (str, int)) or isinstance(prefix, bool) or prefix == "":
             if prefix is not POISON:
                 evaluator.reporter.error("E-TYPE-013", "the name of a `scope` is a string", place, "not a string")
-            prefix = "?"
+            evaluator.trace.uncertain += 1   # what is declared in it has another name than it seems
+            try:
+                return rest(frame) if more else second(frame)
+            finally:
+                evaluator.trace.uncertain -= 1
         path = evaluator.trace.path
         depth = len(path)
         path.append(str(prefix))

@@ -24,6 +24,7 @@ from sexpgpu.compiler.frontend.staging_step import Steps
 from sexpgpu.compiler.frontend.toplevel import load
 from sexpgpu.compiler.frontend.trace import Schedule, Trace
 from sexpgpu.compiler.frontend.values import POISON
+from sexpgpu.compiler.frontend.warnings import warn
 from sexpgpu.diagnostics import Label, SourceMap
 
 
@@ -31,14 +32,17 @@ def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: Sou
           *, finish: bool = True) -> StagedModule | None:
     """The staged module; None where `reporter` has errors, or where it is not to be finished."""
     evaluator = Evaluator(sources, reporter, overrides)
-    with evaluator.staging.context, ir.Location.unknown():
-        with evaluator.staging.scratch():
-            load(evaluator, files.forms)
-            contract = Contract(evaluator, files.names[0])
-        found = _Experiment(evaluator, contract, finish)
-        found.stage()
-        reporter.release()
-        return found.finish(path, files.paths) if finish and not reporter.errors else None
+    try:
+        with evaluator.staging.context, ir.Location.unknown():
+            with evaluator.staging.scratch():
+                load(evaluator, files.forms)
+                contract = Contract(evaluator, files.names[0])
+            found = _Experiment(evaluator, contract, finish)
+            found.stage()
+            reporter.release()
+            return found.finish(path, files.paths) if finish and not reporter.errors else None
+    finally:
+        reporter.work = evaluator.steps
 
 
 class _Experiment:
@@ -62,6 +66,8 @@ class _Experiment:
         run = self._contract.get("run")
         if run is not None and isinstance(run.value, Run):
             check_run(self._evaluator.reporter, run.value, self._steps.training)
+        if self._evaluator.reporter.errors == 0:
+            warn(self._evaluator, self._contract, self._steps.training, self._schedules)
 
     def _stage_optimizer(self) -> None:
         definition = self._contract.get("optimizer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,14 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract import Contract, Definition
 from sexpgpu.compiler.frontend.contract_values import Batch, Evaluation, Loader
-from sexpgpu.compiler.frontend.data import Keyword
+from sexpgpu.compiler.frontend.data import Datum, Form, Keyword
 from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.precision import precision_of, scaled_loss
 from sexpgpu.compiler.frontend.staging import Function
 from sexpgpu.compiler.frontend.trace import Phase, Trace
 from sexpgpu.compiler.frontend.values import POISON, Dim, Origin, Tensor, has_poison, is_plist, plist_items
-from sexpgpu.diagnostics import Diagnostic, Fix, Label, Severity
+from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Severity, Span, did_you_mean
 from sexpgpu.runtime.dtypes import DTYPES
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class Steps:
         found, before = self._evaluator.reporter.found, self._evaluator.reporter.errors
         loader = evaluation.loader
         trace = self._pass(f"evaluate.{evaluation.name}", loader, loader.batch_size if loader else None)
-        clean = self._evaluator.reporter.errors == before
+        # What is wrong in training, or with a full batch, is wrong with one row too, and told once.
+        clean = self._evaluator.reporter.errors == before and self.loss is not None
         if evaluation.batches is None and clean and loader is not None and loader.complete:
             start = len(found)
             one = Dim(1, Origin("a batch of one row", evaluation.span))
@@ -146,7 +147,7 @@ class Steps:
         if not is_plist(prepared):
             reporter.error("E-CONTRACT-004", f"`{name}` gives {describe(prepared)}, not a plist", prepare.span,
                            f"gives {describe(prepared)}", fix=advice,
-                           secondary=_place_of(prepared))
+                           secondary=_place_of(prepared) or self._last_form(prepare))
             return POISON, POISON, ()
         found = dict(plist_items(prepared))
         values: list[object] = []
@@ -154,7 +155,13 @@ class Steps:
             value = found.pop(key, None)
             good = isinstance(value, Tensor) or has_poison(value) or (
                 isinstance(value, tuple) and value and all(isinstance(item, Tensor) for item in value))
-            if not good:
+            if not good and key not in dict(plist_items(prepared)) and (near := _misspelt(key, found)):
+                place = _place_of_keyword(self._evaluator, prepare.span, near)
+                reporter.error("E-CONTRACT-004", f"`{name}` gives `:{near}`, and no `:{key}`", place,
+                               f"not `:{key}`", fix=Fix(f"did you mean `:{key}`?", (Edit(place, f":{key}"),), True)
+                               if place != prepare.span else advice)
+                value = POISON
+            elif not good:
                 what = f"`:{key}` of `{name}` is {describe(value)}" if key in dict(plist_items(prepared)) else \
                     f"`{name}` gives no `:{key}`"
                 reporter.error("E-CONTRACT-004", what, prepare.span, f"no `:{key}` here" if "gives no" in what else
@@ -164,6 +171,10 @@ class Steps:
             values.append(value)
         rest = tuple([x for key, value in found.items() for x in (Keyword(key), value)])
         return values[0], values[1], rest
+
+    def _last_form(self, function: Definition) -> list[Label]:
+        form = self._evaluator.places.definition(function.span)
+        return [Label(form.items[-1].span, "this is its value")] if form else []
 
     def _model(self, inputs: object) -> object:
         model = self._contract.get("model")
@@ -189,6 +200,15 @@ class Steps:
     def _params(model: Definition) -> str:
         return str(model.value.code.params if hasattr(model.value, "code") else model.value.signature)
 
+    def _reduced(self, judge: Definition, loss: object) -> list[Fix]:
+        """The last form of the function as a mean, or cast."""
+        form = self._evaluator.places.definition(judge.span)
+        if not isinstance(loss, Tensor) or form is None or len(form.items) < 4:
+            return []
+        last = form.items[-1].span
+        before, after = ("(mean ", ")") if loss.shape else ("(cast ", " :f32)")
+        return [Fix(f"reduce it: `{before}…{after}`", (Edit(last.start, before), Edit(last.end, after)))]
+
     def _loss(self, judge: Definition | None, loss: object) -> Tensor | None:
         if judge is None or has_poison(loss):
             return None
@@ -200,8 +220,26 @@ class Steps:
             fix = "reduce it: `(mean …)`" if loss.shape else "cast it: `(cast … :f32)`"
         self._evaluator.reporter.error(
             "E-CONTRACT-014", f"`{name}` gives {describe(loss)}, not an f32 scalar", judge.span,
-            f"gives {describe(loss)}", fix=fix, secondary=_place_of(loss))
+            f"gives {describe(loss)}", fix=fix, secondary=_place_of(loss), tries=self._reduced(judge, loss))
         return None
+
+
+def _misspelt(key: str, found: Mapping[str, object]) -> str | None:
+    """A key of a plist that was meant to be `key`."""
+    return next((other for other in found if did_you_mean(other, ("inputs", "targets")) == key), None)
+
+
+def _place_of_keyword(evaluator: Evaluator, definition: Span, keyword: str) -> Span:
+    """Where a keyword stands in the definition whose name is at `definition`; else that name."""
+    form = evaluator.places.definition(definition)
+    stack: list[Datum] = [form] if form else []
+    while stack:
+        datum = stack.pop()
+        if isinstance(datum, Form):
+            stack += datum.items
+        elif isinstance(datum.value, Keyword) and datum.value.name == keyword:
+            return datum.span
+    return definition
 
 
 def _place_of(value: object) -> list[Label]:

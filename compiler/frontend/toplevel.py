@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sexpgpu.compiler.frontend.data import Datum, Form
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.definitions import KINDS, defined_name
 from sexpgpu.compiler.frontend.environment import Global
 from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.scope import Scope
-from sexpgpu.diagnostics import Diagnostic, Fix, Label, did_you_mean
+from sexpgpu.compiler.frontend.special import SPECIAL
+from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, did_you_mean
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -41,6 +42,22 @@ def _declare(evaluator: Evaluator, forms: Sequence[Datum], written: dict[int, Gl
             _declare(evaluator, form.items[1:], written)
         elif form.head in KINDS:
             written[id(form)] = _enter(evaluator, form)
+        elif form.head and (word := _means_definition(evaluator, form)):
+            evaluator.reporter.add(Diagnostic(
+                "E-NAME-001", f"nothing is called `{form.head}`", Label(form.items[0].span, "unknown name"),
+                fix=Fix(f"did you mean `{word}`?", (Edit(form.items[0].span, word),), True)))
+            meant = Form((Atom(Symbol(word), form.items[0].span), *form.items[1:]), form.span)
+            written[id(form)] = _enter(evaluator, meant)
+
+
+def _means_definition(evaluator: Evaluator, form: Form) -> str | None:
+    """The `def…` that a misspelt or foreign one means: what it defines is then not missing, too."""
+    named = len(form.items) > 2 and isinstance(form.items[1], Atom) and isinstance(form.items[1].value, Symbol)
+    head = form.head or ""
+    if not named or head in SPECIAL or evaluator.user.find(head) is not None:
+        return None
+    word = did_you_mean(head, KINDS)
+    return "defun" if word == "defvar" and len(form.items) > 3 else word
 
 
 def _enter(evaluator: Evaluator, form: Form) -> Global | None:
@@ -64,7 +81,7 @@ def _run(evaluator: Evaluator, form: Datum, written: dict[int, Global | None]) -
             for item in form.items[1:]:
                 _run(evaluator, item, written)
             return
-        if form.head in KINDS:
+        if form.head in KINDS or id(form) in written:
             found = written[id(form)] if id(form) in written else _enter(evaluator, form)
             if found is not None and found.kind == "variable":
                 evaluator.define(found)

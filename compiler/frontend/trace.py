@@ -13,6 +13,7 @@ from sexpgpu.diagnostics import Span
 from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
+    from iree.compiler import ir
     from sexpgpu.compiler.frontend.ops.support.rounds import Rounds
 
 
@@ -44,6 +45,7 @@ class Variable:
     trainable: bool
     span: Span
     layers: int = 0
+    decay_given: bool = True
 
     @property
     def own_shape(self) -> tuple[int, ...]:
@@ -90,7 +92,9 @@ class Schedule:
 @dataclass(eq=False)
 class Trace:
     """`training` is what `training?` says. `branches` counts the staged branches around the place, `loops` holds its
-    loops. `again` says that the same code was traced just before, for another batch size."""
+    loops, `uncertain` counts the wrong forms around it, which could change what is declared in them.
+    `made` are the values of the parameters. `again` says that
+    the same code was traced just before, for another batch size."""
 
     phase: Phase = Phase.TOP
     training: bool = True
@@ -101,11 +105,13 @@ class Trace:
     loops: list[Rounds] = field(default_factory=list)
     parameters: dict[str, Variable] = field(default_factory=dict)
     buffers: dict[str, Variable] = field(default_factory=dict)
+    made: dict[str, ir.Value] = field(default_factory=dict)
     metrics: dict[str, Metric] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     counters_known: bool = True
     schedules: dict[str, Schedule] = field(default_factory=dict)
     sites: int = 0
+    uncertain: int = 0
 
     @property
     def in_graph(self) -> bool:

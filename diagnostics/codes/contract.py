@@ -56,4 +56,13 @@ TABLE: tuple[Code, ...] = (
     Code("E-CONTRACT-025", "bad parameter",
          "The name, shape, `:init`, `:decay` or `:trainable` of a parameter or buffer is not of its kind, or its "
          "initialiser gives another shape."),
+    Code("W-CONTRACT-026", "field that nothing reads",
+         "The loader declares a field that no pass reads: its column is decoded, copied and dropped in every step."),
+    Code("W-CONTRACT-027", "metric that is constant",
+         "A metric is a number known at compile time, so its curve says nothing: only a tensor follows training."),
+    Code("W-CONTRACT-028", "schedule longer than the run",
+         "A schedule rises or changes after the last step of the run, which it therefore never reaches."),
+    Code("W-CONTRACT-029", "weight decay of a vector",
+         "The optimizer has a weight decay, and a parameter of one axis or none does not say `:decay`. Gains and "
+         "biases are pulled towards zero by it, which is rarely meant: `:decay false`, or `:decay true` where it is."),
 )

@@ -12,4 +12,6 @@ TABLE: tuple[Code, ...] = (
     Code("E-GRAD-003", "loop without a derivative",
          "The loss depends on a parameter through a loop whose number of rounds is not a number known at compile "
          "time. Use `scan` or `repeat`, whose length is fixed."),
+    Code("W-GRAD-004", "parameter without a gradient",
+         "A trainable parameter is declared and nothing that has a derivative uses it: training leaves it as it was."),
 )

@@ -9,7 +9,7 @@ import math
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import shape_argument
-from sexpgpu.compiler.frontend.ops.support.explain import Operand, drawing, origin_notes
+from sexpgpu.compiler.frontend.ops.support.explain import Operand, at_odds, drawing, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
 from sexpgpu.compiler.frontend.values import Tensor
 from sexpgpu.diagnostics import Label
@@ -57,7 +57,7 @@ def _two_shapes(call: Call, name: str, a: Tensor, b: Tensor) -> None:
               label=f"{show_shape(a.shape)} against {show_shape(b.shape)}",
               secondary=(_made_here(a, "the outputs"), _made_here(b, "the targets")),
               notes=[drawing(operands, right=False), *origin_notes(operands),
-                     f"rule: `{name}`: [shape] [shape] -> []"], fix=fix)
+                     f"rule: `{name}`: [shape] [shape] -> []"], fix=fix, clues=at_odds(operands))
 
 
 @op("%soft-targets", "logits targets", group=GROUP, grad=NO_GRAD,
@@ -105,7 +105,8 @@ def _wrong_targets(call: Call, logits: Tensor, targets: Tensor, soft: bool, made
     call.fail("E-SHAPE-013", f"`cross-entropy` of logits {show_shape(logits.shape)} and targets "
               f"{show_shape(targets.shape)}", label=f"targets here are {show_shape(wanted)}", secondary=made,
               notes=[drawing(operands, right=False), *origin_notes(operands), kind,
-                     "rule: `cross-entropy`: [… classes], int […] or soft [… classes] -> []"], fix=fix)
+                     "rule: `cross-entropy`: [… classes], int […] or soft [… classes] -> []"], fix=fix,
+              clues=at_odds(operands))
 
 
 @op("%attention-shapes", "q k v", group=GROUP, grad="yes",
@@ -129,7 +130,7 @@ def attention_shapes(call: Call, q: object, k: object, v: object) -> Tensor:
             call.fail("E-SHAPE-002", f"`attention` of `{first}` {show_shape(x.shape)} and `{other}` "
                       f"{show_shape(y.shape)}: {name} is {int(x.shape[axis])} and {int(y.shape[axis])}",
                       label=f"{name} differs", secondary=(_made_here(x, first), _made_here(y, other)),
-                      notes=[drawing(operands), *origin_notes(operands), rule])
+                      notes=[drawing(operands), *origin_notes(operands), rule], clues=at_odds(operands))
     if q.shape[1] % k.shape[1]:
         operands = [Operand("q", q.span, q.shape, (1,)), Operand("k", k.span, k.shape, (1,))]
         call.fail("E-SHAPE-011", f"`attention` of {int(q.shape[1])} query heads and {int(k.shape[1])} key heads",

@@ -16,6 +16,7 @@ from sexpgpu.compiler.frontend.ops.support.dtype import dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import POISON, Dim, Origin, origin_of
 from sexpgpu.diagnostics import Edit, Fix, Label, did_you_mean, one_of
+from sexpgpu.diagnostics.suggest import is_sure
 from sexpgpu.runtime.dataio.encodings import ENCODINGS, encoding_of
 from sexpgpu.runtime.dataio.spec import FilesSource, ManifestSource
 from sexpgpu.runtime.dtypes import DTYPES
@@ -141,7 +142,11 @@ def field(call: BuiltinCall, subject: object, name: object, column: object, dtyp
             element = dtype_word(call, "dtype", dtype)
         except Failed:
             element = None
-    return Field(word, source or word, None if dtype is POISON else element, _shape(call, word, shape), call.span)
+    if not call.absent("dtype") and not call.given("dtype"):
+        element = None
+    known = call.given("shape") or call.absent("shape")
+    return Field(word, source or word, None if dtype is POISON else element,
+                 _shape(call, word, shape) if known else None, call.span)
 
 
 def _shape(call: BuiltinCall, name: str, shape: object) -> tuple[Dim, ...] | None:
@@ -184,6 +189,7 @@ def _read(call: BuiltinCall, batch: Batch, name: object) -> object:
                   label=f"this is {describe(name)}")
     word = name.name if isinstance(name, Keyword) else name
     if word in batch.tensors:
+        call.evaluator.fields_read.update(f.span for f in batch.loader.fields if f.name == word)
         return batch.tensors[word]
     if not batch.loader.complete:
         return POISON
@@ -197,4 +203,5 @@ def _no_field(call: BuiltinCall, word: str, fields: Sequence[Field]) -> object:
     call.fail("E-CONTRACT-005", f"the batch has no field `:{word}`", label="no such field",
               secondary=[Label(fields[0].span.to(fields[-1].span), "the loader declares its fields here")]
               if fields else (),
-              fix=Fix(f"the loader declares {one_of(f':{word}', declared)}", (Edit(place, near),) if near else ()))
+              fix=Fix(f"the loader declares {one_of(f':{word}', declared)}", (Edit(place, near),) if near else (),
+                      bool(near) and is_sure(f":{word}", near)))

@@ -26,14 +26,14 @@ def evaluation(call: BuiltinCall, name: object, loader: object, every: object, b
                at_end: object) -> object:
     word = name.name if isinstance(name, Keyword) else name
     if not isinstance(word, str) or not word:
-        if name is not POISON:
+        if name is not POISON and (call.given("name") or call.absent("name")):
             given = call.given("name")
             call.report("E-CONTRACT-021", f"the name of an evaluation is a string, not {describe(name)}" if given else
                         "the evaluation has no `:name`", at=call.where("name"),
                         label=f"this is {describe(name)}" if given else "no `:name`")
         return POISON
     if not isinstance(loader, Loader):
-        if loader is not POISON:
+        if loader is not POISON and (call.given("loader") or call.absent("loader")):
             given = call.given("loader")
             call.report("E-CONTRACT-021", f"`:loader` is a loader, not {describe(loader)}" if given else
                         f"the evaluation `{word}` has no `:loader`", at=call.where("loader"),

@@ -9,7 +9,7 @@ from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import axes_of, axis_of, integer
 from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, agree_dtype
 from sexpgpu.compiler.frontend.ops.support.dtype import check_number
-from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
+from sexpgpu.compiler.frontend.ops.support.explain import Operand, clue, mismatch, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import (
     describe,
     give,
@@ -59,7 +59,8 @@ def _agree_but(call: Call, xs: Sequence[Tensor], axis: int | None) -> None:
             if axis is not None and len(wrong) == 1 and all(
                     y.shape[a] == first.shape[a] for y in xs for a in range(y.rank) if a != wrong[0]):
                 span = call.where("axis")
-                edits = (Edit(span, str(wrong[0])),) if span != call.span else ()
+                edits = (Edit(span, str(wrong[0])),) if span != call.span else (
+                    Edit(span.before_last, f" :axis {wrong[0]}"),)
                 fix = Fix(f"along `:axis {wrong[0]}` they fit", edits)
             call.fail("E-SHAPE-008", f"`{call.op.name}` of {show_shape(first.shape)} and {show_shape(x.shape)}"
                       + (f" along axis {axis}" if axis is not None else "")
@@ -116,7 +117,8 @@ def split(call: Call, x: object, parts: object, axis: object) -> tuple[Tensor, .
             call.fail("E-SHAPE-011", f"`split` of axis {along}, size {int(size)}, into {int(count)} equal parts",
                       at=span, label=f"{int(size)} is no multiple of {int(count)}",
                       secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),), notes=notes,
-                      fix=None if other is None else f"axis {other}, of size {int(x.shape[other])}, divides")
+                      fix=None if other is None else f"axis {other}, of size {int(x.shape[other])}, divides",
+                      clues=[c for n in _divisors(int(size), int(count)) for c in clue(count, n)])
         sizes = [int(size) // count] * count
     result, start = [], 0
     for n in sizes:
@@ -125,12 +127,20 @@ def split(call: Call, x: object, parts: object, axis: object) -> tuple[Tensor, .
     return tuple(result)
 
 
+def _divisors(size: int, count: int) -> list[int]:
+    """The numbers of equal parts that are nearest to `count`."""
+    found = [n for n in range(1, min(size, 4 * abs(count) + 4) + 1) if size % n == 0]
+    return sorted(found, key=lambda n: abs(n - count))[:3]
+
+
 def _cut(call: Call, x: Tensor, axis: int, start: int, end: int, step: int, size: int | None = None) -> Tensor:
     starts = [0] * x.rank
     limits = [int(d) for d in x.shape]
     strides = [1] * x.rank
     starts[axis], limits[axis], strides[axis] = int(start), int(end), int(step)
     dims: list[int] = list(x.shape)
+    if size is not None:
+        dims[axis] = size
     if end - start != x.shape[axis] or step != 1:
         dims[axis] = size if size is not None else -(-(int(end) - int(start)) // int(step))
         value = hlo.slice_(x.value, starts, limits, strides)
@@ -179,8 +189,9 @@ def _bound(call: Call, x: Tensor, axis: int, parameter: str, value: object) -> i
     call.fail("E-SHAPE-006", f"`slice` {'ends' if parameter == 'end' else 'starts'} at {int(place)}, and axis {axis} "
               f"of {show_shape(x.shape)} has size {int(size)}", at=span, label=f"{int(place)} of {int(size)}",
               secondary=(Label(call.where("x"), f"shape {show_shape(x.shape)}"),),
-              notes=[*origin_notes([Operand("the tensor", call.where("x"), x.shape, (axis,))]), *rule_note(call)],
-              fix=fix)
+              notes=[*origin_notes([Operand("the tensor", call.where("x"), x.shape, (axis,)),
+                                    Operand("the slice", span, (place,), (0,))]), *rule_note(call)],
+              fix=fix, clues=[*clue(place, int(size)), *clue(size, int(place))])
 
 
 @op("pad", "x widths &key (value 0)", group=GROUP, rule="[n …], [before after] … -> [before+n+after …]",

@@ -102,7 +102,9 @@ def _at(call: Call, items: Sequence[object], index: int, parameter: str) -> obje
         return items[index]
     length = "an empty list" if not items else f"a list of {len(items)}"
     call.fail("E-VALUE-001", f"`{call.op.name}` reads index {int(index)} of {length}", at=call.where(parameter),
-              label=length if parameter == "items" else f"index {int(index)}")
+              label=length if parameter == "items" else f"index {int(index)}",
+              tries=[Fix(f"the last one is {len(items) - 1}", (Edit(call.where(parameter), str(len(items) - 1)),))]
+              if items and parameter == "index" else ())
 
 
 @op("len", "items", group=LISTS, doc="The number of elements of a list, or of characters of a string.",

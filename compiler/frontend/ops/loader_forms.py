@@ -21,7 +21,7 @@ def loader(call: BuiltinCall, sources: object, stages: object, fields: object, b
     size = None
     if call.given("batch-size"):
         size = integer_at_least(call, "batch-size", batch_size, 1, "a positive integer")
-    else:
+    elif call.absent("batch-size"):
         call.report("E-CONTRACT-008", "the loader has no `:batch-size`", label="no `:batch-size`",
                     fix="give the number of rows of a batch: `:batch-size 32`")
     found_stages, stages_known = _stages(call, sources, stages, shuffle, infinite)
@@ -32,6 +32,8 @@ def loader(call: BuiltinCall, sources: object, stages: object, fields: object, b
 
 def _fields(call: BuiltinCall, fields: object) -> tuple[tuple[Field, ...], bool]:
     if not call.given("fields") or fields is None or fields == ():
+        if not call.given("fields") and not call.absent("fields"):
+            return (), False
         what = "no" if not call.given("fields") else "empty"
         call.report("E-CONTRACT-007", f"the loader has {what} `:fields`",
                     at=call.where("fields") if call.given("fields") else None, label=f"{what} `:fields`",
@@ -68,6 +70,8 @@ def _stages(call: BuiltinCall, sources: object, stages: object, shuffle: object,
     if call.given("shuffle") and shuffle is not None:
         rows = integer_at_least(call, "shuffle", shuffle, 0, "a number of rows") or 0
     endless = boolean(call, "infinite", infinite)
+    if not given and not (call.absent("sources") and call.absent("stages")):
+        return (), False
     if not given:
         call.report("E-CONTRACT-006", "the loader has neither `:sources` nor `:stages`", label="nothing to read from",
                     fix="say where records come from: `:sources [(files [\"data/train.parquet\"])]`")

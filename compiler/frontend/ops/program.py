@@ -93,7 +93,7 @@ def _directed(call: Call, letter: str, digits: str | None, value: object, index:
 @op("print", "&rest values", group=STRINGS, grad=COMPILE_TIME, by_name=False,
     doc="Writes the values to stderr while the experiment is compiled; gives the last one.")
 def print_values(call: BuiltinCall, values: tuple) -> object:
-    if call.evaluator.trace.speaks:
+    if call.evaluator.trace.speaks and not call.evaluator.reporter.silent:
         print(" ".join(map(shown, values)), file=sys.stderr)
     return values[-1] if values else None
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList, parse_signature
 from sexpgpu.compiler.frontend.values import Origin
-from sexpgpu.diagnostics import Fix, Label, Span
+from sexpgpu.diagnostics import Clue, Fix, Label, Span
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -52,8 +52,15 @@ class Call(Protocol):
     def where(self, parameter: str, index: int | None = None) -> Span:
         """The argument's own span (`index`: of an element of a `&rest` parameter); the call's when it was defaulted."""
 
+    def item(self, parameter: str, index: int) -> Span:
+        """The place of an element of an argument that is a vector as written; else the argument's."""
+
+    def written(self, span: Span) -> list[Label]:
+        """Where the value of a name that stands at `span` is written, as a label."""
+
     def fail(self, code: str, message: str, *, at: Span | None = None, label: str = "",
-             secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None) -> NoReturn:
+             secondary: Sequence[Label] = (), notes: Sequence[str] = (), fix: Fix | str | None = None,
+             tries: Sequence[Fix] = (), clues: Sequence[Clue] = (), around: Sequence[Span] = ()) -> NoReturn:
         """Record an error (primary span `at`, the call's by default) and end this call."""
 
     def apply(self, function: object, *args: object) -> object:

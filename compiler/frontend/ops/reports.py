@@ -118,6 +118,9 @@ def metric(call: BuiltinCall, name: object, value: object, reduce: object, weigh
                       at=call.where(parameter), label=f"this is {describe(number)}", fix=fix)
     if POISON in (value, weight, reduce):
         return None
+    if not isinstance(value, Tensor):
+        call.report("W-CONTRACT-027", f"the metric `:{word}` is always {describe(value)}", at=call.where("value"),
+                    label="known at compile time", fix="`print` shows it once; a metric follows a tensor")
     hlo.marker("metric", [_f32(value), _f32(1.0 if weight is None else weight)], [],
                {"name": ir.StringAttr.get(word), "reduce": ir.StringAttr.get(kind)})
     return None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import permutations
 
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import axes_of, axis_of, integer, shape_argument
 from sexpgpu.compiler.frontend.ops.support.broadcast import broadcast_dims, stretch
-from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch, origin_notes
+from sexpgpu.compiler.frontend.ops.support.explain import Operand, clue, mismatch, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import give, rule_note, show_shape, tensor
 from sexpgpu.compiler.frontend.values import Dim, Tensor, origin_of
-from sexpgpu.diagnostics import Edit, Fix, Label
+from sexpgpu.diagnostics import Edit, Fix, Label, Span
 
 GROUP = "shape"
 
@@ -67,7 +68,8 @@ def _refuse_reshape(call: Call, x: Tensor, sizes: list[int], total: int, known: 
               f"{total} to {known}" if not holes else
               f"`reshape` of {show_shape(x.shape)} to {shown}: {total} is no multiple of {known}",
               at=call.where("shape"), label=f"{known} elements" if not holes else f"a multiple of {known}",
-              secondary=_elements(call, x, total), notes=[*facts, *origin_notes(operands)], fix=fix)
+              secondary=_elements(call, x, total), notes=[*facts, *origin_notes(operands)], fix=fix,
+              clues=[c for i, wanted in near for c in clue(sizes[i], wanted)])
 
 
 def _elements(call: Call, x: Tensor, total: int) -> tuple[Label, ...]:
@@ -93,17 +95,20 @@ def permutation(call: Call, x: Tensor, parameter: str, value: object) -> tuple[i
     rule = [f"the tensor is {show_shape(x.shape)}, its axes are {show_shape(range(x.rank))}", *rule_note(call)]
     if len(axes) != x.rank:
         call.fail("E-SHAPE-007", f"`{call.op.name}` names {len(axes)} axes of a tensor of {x.rank}", at=span,
-                  label=f"{len(axes)} axes", secondary=_shaped(call, x), notes=rule, fix=_complete(axes, x))
+                  label=f"{len(axes)} axes", secondary=_shaped(call, x), notes=rule, fix=_complete(axes, x, span),
+                  tries=_permutations(x.rank, span))
     for axis in axes:
         if not -x.rank <= axis < x.rank:
             call.fail("E-SHAPE-007", f"`{call.op.name}` names axis {axis} of a tensor of {x.rank}", at=span,
-                      label=f"no axis {axis}", secondary=_shaped(call, x), notes=rule)
+                      label=f"no axis {axis}", secondary=_shaped(call, x), notes=rule,
+                      tries=_permutations(x.rank, span))
     order = tuple(int(a) % x.rank for a in axes)
     if len(set(order)) != x.rank:
         twice = next(a for i, a in enumerate(order) if a in order[:i])
         left_out = next(a for a in range(x.rank) if a not in order)
         call.fail("E-SHAPE-007", f"`{call.op.name}` names axis {twice} twice and axis {left_out} not at all", at=span,
-                  label=f"{shown} is not a permutation", secondary=_shaped(call, x), notes=rule)
+                  label=f"{shown} is not a permutation", secondary=_shaped(call, x), notes=rule,
+                  tries=_permutations(x.rank, span))
     return order
 
 
@@ -111,11 +116,19 @@ def _shaped(call: Call, x: Tensor) -> tuple[Label, ...]:
     return (Label(call.where("x"), f"shape {show_shape(x.shape)}"),)
 
 
-def _complete(axes: Sequence[int], x: Tensor) -> Fix | None:
+def _permutations(rank: int, span: Span) -> list[Fix]:
+    """Every order of a few axes, for the program to choose from; the first axis, a batch, rather stays in place."""
+    if rank > 4:
+        return []
+    orders = sorted(permutations(range(rank)), key=lambda order: (sum(a != i for i, a in enumerate(order)), order))
+    return [Fix(f"with `{show_shape(order)}` it fits", (Edit(span, show_shape(order)),)) for order in orders[1:]]
+
+
+def _complete(axes: Sequence[int], x: Tensor, span: Span) -> Fix | None:
     """For a permutation that is one axis short at the front (written for a tensor without the batch axis)."""
     if len(axes) == x.rank - 1 and sorted(a % (x.rank - 1) for a in axes) == list(range(x.rank - 1)):
         moved = show_shape([0, *[a % (x.rank - 1) + 1 for a in axes]])
-        return Fix(f"with the first axis left in place: `{moved}`")
+        return Fix(f"with the first axis left in place: `{moved}`", (Edit(span, moved),))
     return None
 
 
@@ -147,7 +160,7 @@ def squeeze(call: Call, x: object, axis: object) -> Tensor:
                 call.fail("E-SHAPE-005", f"`squeeze` of axis {a}, whose size is {int(x.shape[a])}",
                           at=call.where("axis"), label=f"size {int(x.shape[a])}", secondary=_shaped(call, x),
                           notes=[*origin_notes([Operand("the tensor", call.where("x"), x.shape, (a,))]),
-                                 *rule_note(call)])
+                                 *rule_note(call)], clues=clue(x.shape[a], 1))
     dims = [d for i, d in enumerate(x.shape) if i not in axes]
     return give(call, hlo.reshape(x.value, [int(d) for d in dims]), x.dtype, dims)
 

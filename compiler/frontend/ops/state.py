@@ -53,18 +53,18 @@ def _dims(call: BuiltinCall, shape: object) -> tuple[Dim, ...]:
         call.fail("E-CONTRACT-025", f"the shape of a {_noun(call)} is a vector of sizes, not {describe(shape)}",
                   at=call.where("shape"), label=f"this is {describe(shape)}", fix=fix)
     dims = []
-    for size in shape:
+    for i, size in enumerate(shape):
         if isinstance(size, float):
             fix = "`(quotient a b)` gives an integer, `(round …)` the nearest one" + (
                 f"; here it is {int(size)}" if size.is_integer() else "")
-            call.fail("E-TYPE-006", f"a size is an integer, not the float {size!r}", at=call.where("shape"),
-                      label=f"holds the float {size!r}", fix=fix)
+            call.fail("E-TYPE-006", f"a size is an integer, not the float {size!r}", at=call.item("shape", i),
+                      label=f"this is {size!r}", secondary=call.written(call.item("shape", i)), fix=fix)
         if isinstance(size, bool) or not isinstance(size, int):
-            call.fail("E-TYPE-006", f"a size is an integer, not {describe(size)}", at=call.where("shape"),
-                      label=f"holds {describe(size)}")
+            call.fail("E-TYPE-006", f"a size is an integer, not {describe(size)}", at=call.item("shape", i),
+                      label=f"this is {describe(size)}", secondary=call.written(call.item("shape", i)))
         if size < 1:
-            call.fail("E-SHAPE-009", f"a size is positive, not {int(size)}", at=call.where("shape"),
-                      label=f"holds {int(size)}")
+            call.fail("E-SHAPE-009", f"a size is positive, not {int(size)}", at=call.item("shape", i),
+                      label=f"this is {int(size)}", secondary=call.written(call.item("shape", i)))
         dims.append(size if isinstance(size, Dim) and origin_of(size) else Dim(size))
     return tuple(dims)
 
@@ -84,6 +84,8 @@ def _declared(call: BuiltinCall, new: Variable, table: dict[str, Variable], othe
     old = table.get(new.name)
     if old is None:
         table[new.name] = new
+        return new
+    if call.evaluator.trace.uncertain:
         return new
     first = [Label(old.span, f"{show_shape(old.shape)} here, first")]
     if tuple(old.shape) != tuple(new.shape):
@@ -132,7 +134,8 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
     lead = [Dim(loop.trips) for loop in call.evaluator.trace.loops if loop.layered]
     kind = dtype_word(call, "dtype", dtype, F32) if call.given("dtype") else call.evaluator.parameter_dtype
     variable = Variable(full, kind, (*lead, *dims), init, call.given("init"),
-                        _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span, len(lead))
+                        _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span, len(lead),
+                        call.given("decay"))
     if variable.trainable and not variable.dtype.is_float:
         call.fail("E-TYPE-007", f"a trainable parameter is of floats, not {variable.dtype}", at=call.where("dtype"),
                   label=f"this is {variable.dtype}", fix="`:trainable false`, or a `buffer`, holds integers")
@@ -140,7 +143,12 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
     variable = _declared(call, variable, trace.parameters, trace.buffers)
     facts: dict[str, ir.Attribute] = {"trainable": ir.BoolAttr.get(variable.trainable),
                                       "decay": ir.BoolAttr.get(variable.decay)}
-    return _stacked(call, variable, facts) if lead else _marker(call, variable, "param", facts)
+    made = _stacked(call, variable, facts) if lead else _marker(call, variable, "param", facts)
+    if variable.name in trace.made:
+        trace.made.pop(variable.name)   # of one that is declared twice, the other may be used
+    else:
+        trace.made[variable.name] = made.value
+    return made
 
 
 @op("buffer", "name shape &key init (dtype :f32)", group=STATE, grad="none: it is state without a gradient",
@@ -175,6 +183,8 @@ def update_buffer(call: BuiltinCall, name: object, value: object) -> None:
     if not isinstance(value, Tensor):
         call.fail("E-TYPE-002", f"a buffer holds a tensor, not {describe(value)}", at=call.where("value"),
                   label=f"this is {describe(value)}")
+    if trace.uncertain:
+        return
     if tuple(value.shape) != tuple(variable.shape):
         call.fail("E-SHAPE-013", f"the buffer `{full}` is {show_shape(variable.shape)}, and its new value "
                   f"{show_shape(value.shape)}", at=call.where("value"), label=f"this is {show_shape(value.shape)}",

@@ -1,11 +1,14 @@
 """Over all programs of tests/lit that raise diagnostics: house style, spans inside their files, every code covered."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from sexpgpu.compiler.frontend.experiment import check
-from sexpgpu.diagnostics import CODES, SourceMap
+from sexpgpu.compiler.frontend.repair import repaired
+from sexpgpu.diagnostics import CODES, Severity, SourceMap
+from sexpgpu.diagnostics.edits import applied
 from sexpgpu.diagnostics.house_style import check_message
 
 FOLDER = Path(__file__).parents[2] / "lit" / "diagnostics"
@@ -34,6 +37,19 @@ def test_style_and_spans(program):
             lines = source.text.split("\n")
             assert (1, 1) <= (span.line, span.column) <= (span.end_line, span.end_column)
             assert span.end_line <= len(lines) and span.end_column <= len(lines[span.end_line - 1]) + 1
+
+
+@pytest.mark.parametrize("program", PROGRAMS[::3], ids=lambda p: p.stem)
+def test_what_is_offered_repairs(program):
+    """The mistake that a fix is offered for is gone with it, and no other of its kind is there."""
+    sources, given = SourceMap(), overrides(program)
+    _, found = check(program, overrides=given, sources=sources)
+    texts = {s.name: s.text for s in sources if not s.name.startswith(("<", "-D "))}
+    before = Counter((d.code, d.message) for d in found)
+    for d in repaired(program, given, sources, found):
+        if d.severity is Severity.ERROR and d.fix and d.fix.edits:
+            _, after = check(program, overrides=given, sources=SourceMap(), texts=applied(texts, d.fix.edits))
+            assert Counter((e.code, e.message) for e in after)[d.code, d.message] < before[d.code, d.message]
 
 
 def test_every_code_has_a_golden_program():

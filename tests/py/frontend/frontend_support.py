@@ -18,7 +18,7 @@ from sexpgpu.diagnostics.house_style import check_message
 PARTS = {
     "train-loader": """(defvar train-loader
   (loader :sources [(files ["data/train.parquet"])]
-          :fields [(field :x :shape [3]) (field :y) (field :n :dtype :i32)]
+          :fields [(field :x :shape [3]) (field :y) (field :n :dtype :i32)]   ; allow W-CONTRACT-026
           :batch-size 4
           :infinite true))""",
     "prepare": "(defun prepare (batch) (list :inputs (field batch :x) :targets (field batch :y)))",

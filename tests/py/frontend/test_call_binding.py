@@ -14,7 +14,7 @@ def shape(call: str) -> CallShape:
 
 
 def bound(signature: str, call: str, by_name: bool = True):
-    return bind(shape(call), Callee("f", parse_signature(signature), by_name))
+    return bind(shape(call), Callee("f", parse_signature(signature), by_name))[:2]
 
 
 @pytest.mark.parametrize(("signature", "call", "slots"), [

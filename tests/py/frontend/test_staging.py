@@ -18,7 +18,8 @@ MODEL = """
   (let ((seen (buffer "seen" [])))
     (update-buffer "seen" (+ seen 1.0))
     (scope "layer" 0
-      (sum (* x (param "w" [3] :init zeros) (param "g" [] :init 1 :decay false) (param "f" [3] :trainable false))
+      (sum (* x (param "w" [3] :init zeros :decay true) (param "g" [] :init 1 :decay false)
+              (param "f" [3] :trainable false))
            :axis 1))))
 """
 OBJECTIVE = """

@@ -24,7 +24,7 @@ def integer(call: Call, parameter: str, value: object, what: str = "", span: Spa
     elif isinstance(value, Tensor):
         fix = "sizes and axes are known at compile time; `(dim x 0)` gives the size of an axis"
     call.fail("E-TYPE-006", f"{what} of `{call.op.name}` is an integer, not {describe(value)}", at=span,
-              label=f"this is {describe(value)}", fix=fix)
+              label=f"this is {describe(value)}", secondary=call.written(span), fix=fix)
 
 
 def axis_of(call: Call, x: Tensor, parameter: str, value: object, *, extra: int = 0, name: str = "the tensor") -> int:
@@ -67,8 +67,10 @@ def shape_argument(call: Call, parameter: str, value: object, *, wildcard: bool 
                   label=f"this is {describe(value)}", fix="a shape is written `[2 3]`")
     result = []
     for i, size in enumerate(sizes):
-        where = span
-        number = integer(call, parameter, size, f"axis {i} of the shape", where)
+        if type(size) is not Dim or size < 1:   # only what is wrong is looked up in the text
+            where = call.item(parameter, i) if isinstance(value, tuple) else span
+            size = integer(call, parameter, size, f"axis {i} of the shape", where)
+        number = size
         if number < 1 and not (wildcard and number == -1):
             call.fail("E-SHAPE-009", f"axis {i} of the shape of `{call.op.name}` is {int(number)}", at=where,
                       label=f"size {int(number)}",

@@ -65,9 +65,8 @@ def _fix(a: Tensor, b: Tensor, span_a: Span, span_b: Span) -> Fix | None:
     """One edit that makes the shapes fit: an axis a reduction could have kept, a transpose, an axis of size 1."""
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Reduced) and broadcast_dims([x.kept, y.shape])[1] is None:
-            end = Span(x.span.file, x.span.end_line, x.span.end_column - 1, x.span.end_line, x.span.end_column - 1)
             return Fix(f"`:keep true` at {x.span} keeps the reduced axis with size 1: {show_shape(x.kept)}",
-                       (Edit(end, " :keep true"),))
+                       (Edit(x.span.before_last, " :keep true"),))
     for x, y, span in ((a, b, span_a), (b, a, span_b)):
         if x.rank == 2 == y.rank and (x.shape[1], x.shape[0]) == tuple(y.shape):
             return Fix(f"transposed, it is {show_shape(y.shape)}: `(transpose …)`", wrapped(span, "(transpose ", ")"))

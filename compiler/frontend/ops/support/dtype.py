@@ -9,7 +9,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call
 from sexpgpu.compiler.frontend.ops.support.staged import describe, wrapped
-from sexpgpu.diagnostics import Edit, Fix, Label, Span, one_of
+from sexpgpu.diagnostics import Edit, Fix, Label, Span, did_you_mean, one_of
 from sexpgpu.runtime.dtypes import DTYPES, DType
 
 if TYPE_CHECKING:
@@ -29,8 +29,11 @@ def dtype_word(call: Call, parameter: str, value: object, default: DType | None 
     if isinstance(name, str) and name.lstrip(":") in DTYPES:
         return DTYPES[name.lstrip(":")]
     shown = f"`:{value.name}`" if isinstance(value, Keyword) else describe(value)
+    words = [f":{d}" for d in DTYPES]
+    near = did_you_mean(f":{name}", words) if isinstance(name, str) else None
     call.fail("E-TYPE-001", f"{shown} is not a dtype", at=call.where(parameter), label="not a dtype",
-              fix=f"the dtypes are {one_of(str(value), [f':{d}' for d in DTYPES])}")
+              fix=Fix(f"the dtypes are {one_of(str(value), words)}",
+                      (Edit(call.where(parameter), near),) if near else (), True))
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:

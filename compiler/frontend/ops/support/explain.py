@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sexpgpu.compiler.frontend.report import in_prelude
 from sexpgpu.compiler.frontend.values import Origin, origin_of
-from sexpgpu.diagnostics import Label, Span
+from sexpgpu.diagnostics import Clue, Label, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,27 @@ def mismatch(operands: Sequence[Operand], rule: Sequence[str], *, right: bool = 
     """The parts of `Call.fail` for a mismatch: the last operand is the primary place, the others are secondary."""
     marked = labels(operands)
     notes = [drawing(operands, right=right), *origin_notes(operands), *rule]
+    clues = at_odds(operands)
+    made = tuple(o.made for o in operands if o.made is not None)
     if in_prelude(operands[-1].span):
-        return {"label": "these shapes do not fit", "secondary": tuple(marked), "notes": notes}
+        return {"label": "these shapes do not fit", "secondary": tuple(marked), "notes": notes,
+                "clues": clues, "around": made}
     return {"at": marked[-1].span, "label": marked[-1].text, "secondary": tuple(marked[:-1]),
-            "notes": notes}
+            "notes": notes, "clues": clues, "around": made}
+
+
+def at_odds(operands: Sequence[Operand]) -> list[Clue]:
+    """The marked sizes of two operands, each with the other's as what is wanted; later ones are nearer to the place."""
+    found = []
+    for mine, other in ((operands[-1], operands[0]), (operands[0], operands[-1])):
+        for mark, across in zip(mine.marks, other.marks, strict=False):
+            found += clue(mine.shape[mark], int(other.shape[across]))
+    return found
+
+
+def clue(number: int, wanted: int) -> list[Clue]:
+    """`number` where `wanted` would fit: the places it comes from."""
+    origin = origin_of(number)
+    if origin is None or origin.span is None or in_prelude(origin.span) or number == wanted:
+        return []
+    return [Clue(origin.span, int(number), int(wanted))]

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.ops.registry import Failed
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, check_number
 from sexpgpu.compiler.frontend.ops.support.staged import describe
-from sexpgpu.compiler.frontend.values import Tensor, same_value
+from sexpgpu.compiler.frontend.values import Tensor, has_poison, same_value
 from sexpgpu.diagnostics import Label
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def same_type(call: Call, before: object, after: object) -> list[ir.Value]:
             return [hlo.splat(number, [], before.dtype.mlir)]
     elif same_value(before, after):
         return []
+    if has_poison(after):
+        raise Failed   # what is wrong in the body has been told
     places = [Label(v.span, f"{word}: {describe(v)}") for v, word in ((before, "before"), (after, "after"))
               if isinstance(v, Tensor)]
     call.fail("E-TYPE-018", f"what `{call.op.name}` carries is {describe(before)} before a round and "
