@@ -380,31 +380,35 @@ class JsonParser final : public RecordParser {
     ++at_;
     space();
     uint8_t* to = row + first * static_cast<int64_t>(sizeof(To));
+    const uint8_t* at = at_;  // a local: what is stored through `to` might change a member
     for (int64_t i = 0; i < count; ++i, to += sizeof(To)) {
       uint32_t digits = 0;
-      const int length = short_digits(at_, digits);
-      const uint8_t next = at_[length];
+      const int length = short_digits(at, digits);
+      const uint8_t next = at[length];
       // The common number: short, without a sign, and followed by what may follow.
       To stored;
-      if (length > 0 && length < 8 && (at_[0] != '0' || length == 1) && (next == ',' || next == ']') &&
+      if (length > 0 && length < 8 && (at[0] != '0' || length == 1) && (next == ',' || next == ']') &&
           cast<To>(digits, stored)) {
         std::memcpy(to, &stored, sizeof(To));
-        at_ += length;
+        at += length;
       } else {
-        if (*at_ == ']') other_shape(field, begin);
-        if (*at_ == '[') other_shape(field, begin);
+        at_ = at;
+        if (*at_ == ']' || *at_ == '[') other_shape(field, begin);
         value<To>(field, to, first + i);
         space();
+        at = at_;
       }
       if (i + 1 == count) break;
-      if (*at_ != ',') {
+      if (*at != ',') {
+        at_ = at;
         if (*at_ == ']') other_shape(field, begin);
         malformed("a comma or the end of an array is missing");
       }
-      ++at_;
-      if (*at_ == ' ') ++at_;
-      if (is_space(*at_)) space();
+      ++at;
+      if (*at == ' ') ++at;
+      while (is_space(*at)) ++at;
     }
+    at_ = at;
     close(field, begin);
   }
 
