@@ -13,10 +13,9 @@ namespace sexpgpu::dataio {
 
 inline constexpr int64_t kMsgpackRun = 8;
 
-// Whether the values at `at`, were each of `kSize` bytes, begin with the first one's byte: eight of them. Reads
-// 8 · kSize bytes.
+// Whether eight values at `at`, were each of `kSize` bytes, all begin with `tag`. Reads 8 · kSize bytes.
 template <int kSize>
-inline bool eight_alike(const uint8_t* at) {
+inline bool eight_alike(const uint8_t* at, uint8_t tag) {
   constexpr auto kMasks = [] {
     std::array<std::array<uint8_t, 8>, kSize> bytes{};
     for (int value = 0; value < 8; ++value) bytes[value * kSize / 8][value * kSize % 8] = 0xff;
@@ -24,7 +23,7 @@ inline bool eight_alike(const uint8_t* at) {
     for (int word = 0; word < kSize; ++word) words[word] = std::bit_cast<uint64_t>(bytes[word]);
     return words;
   }();
-  const uint64_t tags = 0x0101010101010101u * *at;
+  const uint64_t tags = 0x0101010101010101u * tag;
   uint64_t other = 0;
   for (int word = 0; word < kSize; ++word) {
     uint64_t read;
@@ -34,8 +33,8 @@ inline bool eight_alike(const uint8_t* at) {
   return other == 0;
 }
 
-// Whether eight integers from 0 to 127 stand at `at`, of a byte each.
-inline bool eight_small(const uint8_t* at) {
+// The same for integers from 0 to 127, which are a byte each.
+inline bool eight_small(const uint8_t* at, uint8_t) {
   uint64_t read;
   std::memcpy(&read, at, 8);
   return (read & 0x8080808080808080u) == 0;
@@ -45,19 +44,20 @@ inline bool eight_small(const uint8_t* at) {
 // they end before `end`. Returns how many they were.
 inline int64_t skip_run(const uint8_t*& at, const uint8_t* end, uint64_t most) {
   int64_t done = 0;
+  const uint8_t tag = *at;
   const auto skip = [&](int size, auto alike) {
-    while (most >= kMsgpackRun && end - at >= kMsgpackRun * size && alike(at)) {
+    while (most >= kMsgpackRun && end - at >= kMsgpackRun * size && alike(at, tag)) {
       at += kMsgpackRun * size;
       most -= kMsgpackRun;
       done += kMsgpackRun;
     }
   };
-  switch (*at) {
+  switch (tag) {
     case 0xcc: case 0xd0: skip(2, eight_alike<2>); break;
     case 0xcd: case 0xd1: skip(3, eight_alike<3>); break;
     case 0xca: case 0xce: case 0xd2: skip(5, eight_alike<5>); break;
     case 0xcb: case 0xcf: case 0xd3: skip(9, eight_alike<9>); break;
-    default: if (*at < 0x80) skip(1, eight_small);
+    default: if (tag < 0x80) skip(1, eight_small);
   }
   return done;
 }
@@ -95,7 +95,7 @@ inline bool read_eight(const uint8_t*& at, uint8_t* to) {
     at += kMsgpackRun * size;
   };
   const auto tagged = [&]<typename From>(From kind) {
-    good = eight_alike<1 + static_cast<int>(sizeof(From))>(at);
+    good = eight_alike<1 + static_cast<int>(sizeof(From))>(at, *at);
     if (good) read(kind, 1);
   };
   switch (*at) {
@@ -110,7 +110,7 @@ inline bool read_eight(const uint8_t*& at, uint8_t* to) {
     case 0xd2: tagged(int32_t{}); break;
     case 0xd3: tagged(int64_t{}); break;
     default:
-      good = *at < 0x80 && eight_small(at);
+      good = eight_small(at, *at);
       if (good) read(uint8_t{}, 0);
   }
   return good;
