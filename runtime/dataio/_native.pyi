@@ -6,6 +6,9 @@ import numpy as np
 
 ARROW_MAJOR: int
 
+PATIENCE_MS: int
+"""How long a wait goes on before it looks for signals."""
+
 class Lease:
     """A filled slab. `bytes` is all of it; `after` tells epoch, position, rows of an epoch (-1: not known), omissions
     so far, and the anchor where there is one."""

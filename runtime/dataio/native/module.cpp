@@ -152,6 +152,7 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 NB_MODULE(_native, m) {
   m.attr("ARROW_MAJOR") = SEXPGPU_ARROW_MAJOR;
+  m.attr("PATIENCE_MS") = kPatience.count();
   // Batches and cores may be alive when the interpreter ends; that is no leak of ours to report.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
