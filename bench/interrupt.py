@@ -2,10 +2,10 @@
 
     python bench/interrupt.py [--turns 10]
 
-A server on loopback speaks as much S3 as a hang needs. For each way to hang a child process makes a loader and waits for
-a batch; it is sent SIGINT at a random moment, and tells on the system's monotonic clock when the wait had ended
-(`KeyboardInterrupt`) and when the loader was closed. Signals a process needs to be scheduled for, so a busy machine adds
-what it takes to come round. The interpreter's own end comes after that and is not counted.
+A server on loopback speaks as much S3 as a hang needs. For each way to hang a child process makes a loader and waits
+for a batch; it is sent SIGINT at a random moment, and tells on the system's monotonic clock when the wait had ended
+(`KeyboardInterrupt`) and when the loader was closed. A busy machine adds what it takes until the process is scheduled.
+The interpreter's own end comes after that and is not counted.
 """
 
 from __future__ import annotations
@@ -85,7 +85,12 @@ def serve(when: str, data: bytes) -> tuple[str, Callable[[], None]]:
         for each in waiting:
             each.setblocking(False)
             each.connect_ex(listener.getsockname())
-        return f"http://127.0.0.1:{listener.getsockname()[1]}", lambda: [s.close() for s in (*waiting, listener)] and None
+
+        def end() -> None:
+            for each in (*waiting, listener):
+                each.close()
+
+        return f"http://127.0.0.1:{listener.getsockname()[1]}", end
     handler = type("Handler", (Hanging,), {"data": data, "when": when})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True

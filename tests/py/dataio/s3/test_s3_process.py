@@ -146,7 +146,11 @@ def test_ctrl_c_while_s3_hangs(spec: LoaderSpec, patient: FaultProxy, where: str
         loader.next()
     assert time.monotonic() - sent[0] < 1.0  # 0.2 s on a machine with nothing else to do
     timer.join()
-    assert not any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate())
+    # On a busy machine one may have been caught while it made its client: nothing reaches it there.
+    until = time.monotonic() + 20
+    while any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def child(spec: LoaderSpec, code: str) -> subprocess.Popen[str]:
