@@ -120,6 +120,14 @@ def test_ten_thousand_cuts(tmp_path_factory: pytest.TempPathFactory, data: st.Da
     check_any_cut(tmp_path_factory.mktemp("stage"), data, sources, policy)
 
 
+@pytest.mark.parametrize("counted", range(4))
+def test_counted_files_beside_as_many_that_are_not(tmp_path: Path, counted: int) -> None:
+    """An unknown number of rows is none to add up."""
+    sources = [ModelSource((tuple(range(counted)),), "parquet", None), ModelSource(((), (7, 8)), "jsonl", None)]
+    with Loader(make_stage(tmp_path, sources, batch=1, infinite=True)) as loader:
+        assert take(loader, 2 * counted + 4) == [*range(counted), 7, 8] * 2
+
+
 @pytest.mark.parametrize("encoding", ["jsonl.gz", "msgpack.zstf", "parquet"])
 @pytest.mark.parametrize("weights", [None, (3.0, 1.0)])
 @pytest.mark.parametrize("policy", ["error", "skip-record"])
