@@ -23,19 +23,18 @@ def server(moto_server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
     return moto_server
 
 
-def check(spec: LoaderSpec, **options: object) -> None:
-    """Ten epochs of 25 MB: what is kept of each would be seen in the later ones."""
-    bound, peak, marks, epoch = run(spec, ROWS * 10 // 64, lookahead=8 << 20, **options)
-    assert epoch >= 9
-    assert peak < bound + SLACK, (peak, bound)
-    assert max(marks[6:]) < max(marks[:5]) + (32 << 20), marks
+def check(spec: LoaderSpec, epochs: int, **options: object) -> None:
+    """What passes through is several times the ceiling."""
+    bound, peak, marks, epoch = run(spec, ROWS * epochs // 64, lookahead=8 << 20, **options)
+    assert epoch >= epochs - 1 and ROWS * 513 * 4 * epochs > 2 * bound
+    assert peak < bound + SLACK, (peak, bound, marks)
 
 
 @pytest.mark.parametrize(("row_group", "shuffle"), [(ROWS, 3000), (500, 0), (7, 0)])
 def test_ceiling(server: Server, tmp_path: Path, row_group: int, shuffle: int) -> None:
     write_wide(tmp_path / "w.parquet", ROWS, 513, row_group)
     uri = server.put(f"memory/{row_group}.parquet", tmp_path / "w.parquet")
-    check(make_spec(tmp_path, [uri], FIELD, batch=64, shuffle=shuffle, infinite=True), threads=1)
+    check(make_spec(tmp_path, [uri], FIELD, batch=64, shuffle=shuffle, infinite=True), 25, threads=1)
 
 
 def test_ceiling_of_records(server: Server, tmp_path: Path) -> None:
@@ -44,4 +43,4 @@ def test_ceiling_of_records(server: Server, tmp_path: Path) -> None:
               for at in range(0, ROWS, 250))
     uri = server.put("memory/w.msgpack.zstf", b"".join(map(zstandard.ZstdCompressor(level=1).compress, frames)))
     stage = StageSpec("main", (FilesSource((uri,), "msgpack.zstf"),), 3000, True)
-    check(LoaderSpec((FIELD,), (stage,), 64), threads=2)
+    check(LoaderSpec((FIELD,), (stage,), 64), 55, threads=2)
