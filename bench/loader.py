@@ -2,9 +2,11 @@
 
     python bench/loader.py [--rows 100000] [--turns 5] [--data FOLDER] [--sets NAME ...] [--only NAME ...] [--json FILE]
 
-Every measurement is a process of its own: the time to the first batch, the rows a second from then on until `--rows`
-rows were handed over in batches of 64, and the peak of resident memory beyond that before the reader was made. Turns
-alternate, so that a machine that is slow for a while is slow for all; medians and ratios of medians are printed.
+Every measurement is a process of its own, with all imports made and the files in the page cache: the time to the first
+batch; the rows a second from then on, over whole passes, `--rows` rows or one pass at least, in batches of 64; and the
+peak of resident memory beyond that before the reader was made. Whole passes, because some readers take in much before
+the first batch and then give it out quickly. Turns alternate, so that a machine that is slow for a while is slow for
+all; medians and ratios of medians are printed.
 
 | set | rows |
 |---|---|
@@ -13,14 +15,16 @@ alternate, so that a machine that is slow for a while is slow for all; medians a
 | msgpack.zstf | the same as msgpack arrays of numbers, four files of a frame for each 256 rows |
 | msgpack-bin | the same as msgpack `bin` |
 | images | 3,072 bytes and a label, Parquet, row groups of 1,000 rows |
+| s3 | the tokens in eight Parquet files, in a moto server on loopback, a process of its own on the same cores |
 
 The contenders with a shuffle keep a buffer of 10,000 rows, which is filled before the first batch. Ours runs in the
-infinite mode, so its buffer is full to the end. Slow contenders get fewer rows.
+infinite mode, so its buffer is full to the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import resource
@@ -29,6 +33,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +68,14 @@ def make_tokens(folder: Path, rows: int) -> None:
             offsets = pa.array(np.arange(len(part) + 1, dtype=np.int32) * WIDTH)
             lists = pa.ListArray.from_arrays(offsets, pa.array(part.reshape(-1)))
             writer.write_table(pa.table([lists], schema=schema))
+
+
+def make_shards(folder: Path, rows: int) -> None:
+    for shard in range(8):
+        (folder / "part").mkdir()
+        make_tokens(folder / "part", rows // 8)
+        (folder / "part" / "0.parquet").rename(folder / f"{shard}.parquet")
+        (folder / "part").rmdir()
 
 
 def make_images(folder: Path, rows: int) -> None:
@@ -108,13 +122,19 @@ SETS: dict[str, tuple[Callable[[Path, int], None], int]] = {
     "msgpack.zstf": (lambda folder, rows: make_msgpack(folder, rows, False), 20_000),
     "msgpack-bin": (lambda folder, rows: make_msgpack(folder, rows, True), 20_000),
     "images": (make_images, 50_000),
+    "s3": (make_shards, 20_000),
 }
 """How each set is written, and how many rows it has at most; contenders read it again and again."""
 
 
+def set_rows(name: str, wanted: int) -> int:
+    """A set that fits into the buffer would be read before the clock starts."""
+    return min(max(wanted, 2 * SHUFFLE), SETS[name][1])
+
+
 def make_data(folder: Path, name: str, rows: int) -> list[Path]:
-    make, most = SETS[name]
-    rows = min(max(rows, 2 * SHUFFLE), most)  # a set that fits into the buffer would be read before the clock starts
+    make, _ = SETS[name]
+    rows = set_rows(name, rows)
     place = folder / f"{name}-{rows}"
     if not place.exists():
         partial = place.with_suffix(".partial")
@@ -130,12 +150,26 @@ def ours(paths: list[Path], encoding: str = "parquet", shuffle: int = SHUFFLE, t
 
     fields = ((FieldSpec("image", "image", "u8", (3, 32, 32)), FieldSpec("label", "label", "i64", ())) if images else
               (FieldSpec("tokens", "input_ids", "i32", (WIDTH,)),))
-    source = FilesSource(tuple(map(str, paths)), encoding)
+    # A `Path` makes one slash of two.
+    source = FilesSource(tuple(str(path).replace("s3:/", "s3://", 1) for path in paths), encoding)
     with Loader(LoaderSpec(fields, (StageSpec("main", (source,), shuffle, True),), BATCH), seed=1,
                 threads=threads) as loader:
         for batch in loader:
             yield batch.arrays[fields[0].name].shape[0]
             batch.release()
+
+
+def pyarrow_s3(paths: list[Path]) -> Iterator[int]:
+    import pyarrow.fs as fs
+    import pyarrow.parquet as pq
+
+    scheme, _, host = os.environ["AWS_ENDPOINT_URL"].partition("://")
+    store = fs.S3FileSystem(endpoint_override=host, scheme=scheme)
+    while True:
+        for path in paths:
+            with store.open_input_file(str(path).removeprefix("s3:/")) as file:
+                for rows in pq.ParquetFile(file).iter_batches(batch_size=BATCH, columns=["input_ids"]):
+                    yield rows.column(0).flatten().to_numpy().reshape(-1, WIDTH).shape[0]
 
 
 def pyarrow_raw(paths: list[Path], batch: int = BATCH) -> Iterator[int]:
@@ -197,46 +231,62 @@ def python_msgpack(paths: list[Path]) -> Iterator[int]:
         yield len(batch)
 
 
-CONTENDERS: dict[str, tuple[str, Callable[[list[Path]], Iterator[int]], float]] = {
-    "ours, shuffle": ("tokens", ours, 1.0),
-    "ours, shuffle, 1 thread": ("tokens", lambda paths: ours(paths, threads=1), 1.0),
-    "ours, in order": ("tokens", lambda paths: ours(paths, shuffle=0), 1.0),
-    "pyarrow iter_batches(64)": ("tokens", pyarrow_raw, 1.0),
-    "pyarrow iter_batches(1024)": ("tokens", lambda paths: pyarrow_raw(paths, 1024), 1.0),
-    "datasets, shuffle": ("tokens", datasets_stream, 0.4),
-    "jsonl.gz: ours": ("jsonl.gz", lambda paths: ours(paths, "jsonl.gz"), 0.5),
-    "jsonl.gz: ours, one file": ("jsonl.gz", lambda paths: ours(paths[:1], "jsonl.gz", min(SHUFFLE, 4000)), 0.5),
-    "jsonl.gz: datasets": ("jsonl.gz", lambda paths: datasets_stream(paths, "json"), 0.8),
-    "msgpack: ours": ("msgpack.zstf", lambda paths: ours(paths, "msgpack.zstf"), 1.0),
-    "msgpack: python": ("msgpack.zstf", python_msgpack, 0.3),
-    "bin: ours": ("msgpack-bin", lambda paths: ours(paths, "msgpack.zstf"), 1.0),
-    "bin: python": ("msgpack-bin", python_msgpack, 1.0),
-    "images: ours": ("images", lambda paths: ours(paths, images=True), 1.0),
-    "images: pyarrow": ("images", pyarrow_images, 1.0),
+@dataclass(frozen=True)
+class Contender:
+    """`rows` is the share of `--rows` that is measured, never less than a pass; `modules` are imported beforehand."""
+
+    set: str
+    make: Callable[[list[Path]], Iterator[int]]
+    modules: str
+    rows: float = 1.0
+    files: int | None = None
+
+
+OURS, ARROW = "sexpgpu.runtime.dataio.loader", "pyarrow.parquet"
+CONTENDERS: dict[str, Contender] = {
+    "ours, shuffle": Contender("tokens", ours, OURS),
+    "ours, shuffle, 1 thread": Contender("tokens", lambda paths: ours(paths, threads=1), OURS),
+    "ours, in order": Contender("tokens", lambda paths: ours(paths, shuffle=0), OURS),
+    "pyarrow iter_batches(64)": Contender("tokens", pyarrow_raw, ARROW),
+    "pyarrow iter_batches(1024)": Contender("tokens", lambda paths: pyarrow_raw(paths, 1024), ARROW),
+    "datasets, shuffle": Contender("tokens", datasets_stream, "datasets", 0),
+    "jsonl.gz: ours": Contender("jsonl.gz", lambda paths: ours(paths, "jsonl.gz"), OURS, 0.6),
+    "jsonl.gz: ours, one file": Contender("jsonl.gz", lambda paths: ours(paths, "jsonl.gz", 4000), OURS, 0.4, 1),
+    "jsonl.gz: datasets": Contender("jsonl.gz", lambda paths: datasets_stream(paths, "json"), "datasets", 0),
+    "msgpack: ours": Contender("msgpack.zstf", lambda paths: ours(paths, "msgpack.zstf"), OURS),
+    "msgpack: python": Contender("msgpack.zstf", python_msgpack, "msgpack zstandard numpy", 0),
+    "bin: ours": Contender("msgpack-bin", lambda paths: ours(paths, "msgpack.zstf"), OURS),
+    "bin: python": Contender("msgpack-bin", python_msgpack, "msgpack zstandard numpy"),
+    "images: ours": Contender("images", lambda paths: ours(paths, images=True), OURS, 2),
+    "images: pyarrow": Contender("images", pyarrow_images, ARROW, 2),
+    "s3: ours": Contender("s3", ours, OURS + " boto3 sexpgpu.runtime.dataio.remote.worker", 0.4),
+    "s3: pyarrow iter_batches(64)": Contender("s3", pyarrow_s3, ARROW + " pyarrow.fs", 0.4),
 }
 BASES = {"tokens": "pyarrow iter_batches(64)", "jsonl.gz": "jsonl.gz: datasets", "msgpack.zstf": "msgpack: python",
-         "msgpack-bin": "bin: python", "images": "images: pyarrow"}
+         "msgpack-bin": "bin: python", "images": "images: pyarrow", "s3": "s3: pyarrow iter_batches(64)"}
 """What each set's contenders are compared to."""
 
 
 def measure(name: str, paths: list[Path], rows: int) -> dict[str, float]:
     """In a process of its own: imports and the page cache are warm before the clock starts."""
-    _, make, share = CONTENDERS[name]
+    contender = CONTENDERS[name]
     import pyarrow.parquet  # noqa: F401
 
+    for module in contender.modules.split():
+        importlib.import_module(module)
     for path in paths:
-        warm(path)
-    wanted = int(rows * share)
+        if path.exists():
+            warm(path)
     resident = peak()
-    before = resource.getrusage(resource.RUSAGE_SELF)
     begun = time.perf_counter()
-    batches = make(paths)
+    batches = contender.make(paths)
     next(batches)
     first = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_SELF)
     done = 0
     for count in batches:
         done += count
-        if done >= wanted:
+        if done >= rows:
             break
     seconds = time.perf_counter() - first
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -259,9 +309,58 @@ def peak() -> float:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
 
 
+@contextmanager
+def served(files: dict[str, list[Path]]) -> Iterator[dict[str, list[Path]]]:
+    """The same files, with those of the set `s3` in a server."""
+    if "s3" not in files:
+        yield files
+        return
+    try:
+        import moto.server  # noqa: F401
+    except ImportError:
+        print("s3: left out (`pip install 'moto[server,s3]'`)")
+        yield {name: paths for name, paths in files.items() if name != "s3"}
+        return
+    os.environ.update(AWS_ACCESS_KEY_ID="bench", AWS_SECRET_ACCESS_KEY="bench", AWS_REGION="us-east-1",
+                      AWS_EC2_METADATA_DISABLED="true")
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        import boto3
+
+        assert server.stdout is not None
+        os.environ["AWS_ENDPOINT_URL"] = server.stdout.readline().strip()
+        client = boto3.client("s3")
+        client.create_bucket(Bucket="bench")
+        for path in files["s3"]:
+            client.upload_file(str(path), "bench", path.name)
+        yield files | {"s3": [Path("s3:/bench", path.name) for path in files["s3"]]}
+    finally:
+        server.terminate()
+        server.wait()
+
+
+SERVER = """
+import logging, sys
+from moto.server import ThreadedMotoServer
+logging.getLogger("werkzeug").setLevel(logging.ERROR)
+server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+server.start()
+print("http://%s:%d" % server.get_host_and_port(), flush=True)
+sys.stdin.read()
+"""
+
+
+def rows_of(name: str, wanted: int) -> int:
+    """Whole passes over the contender's files that have about as many rows as wanted."""
+    contender = CONTENDERS[name]
+    of_set = set_rows(contender.set, wanted)
+    one = of_set if contender.files is None else of_set * contender.files // 4
+    return one * max(1, round(wanted * contender.rows / one))
+
+
 def turn(name: str, paths: list[Path], rows: int) -> dict[str, float] | None:
-    run = subprocess.run([sys.executable, __file__, "--rows", str(rows), "--measure", name, "--files",
-                          *map(str, paths)],
+    run = subprocess.run([sys.executable, __file__, "--rows", str(rows_of(name, rows)), "--measure", name, "--files",
+                          *map(str, paths[:CONTENDERS[name].files])],
                          capture_output=True, text=True)
     if run.returncode != 0:
         print(f"{name}: left out ({run.stderr.strip().splitlines()[-1] if run.stderr.strip() else 'failed'})")
@@ -275,7 +374,7 @@ def report(results: dict[str, list[dict[str, float]]]) -> None:
 
     print(f"{'':28} {'rows/s':>10} {'of base':>8} {'rows/CPU s':>11} {'first ms':>9} {'peak MiB':>9}")
     for name in results:
-        base = BASES[CONTENDERS[name][0]]
+        base = BASES[CONTENDERS[name].set]
         ratio = f"{median(name, 'rows_per_s') / median(base, 'rows_per_s'):.2f}" if base in results else "-"
         print(f"{name:28} {median(name, 'rows_per_s'):10,.0f} {ratio:>8} {median(name, 'rows_per_cpu_s'):11,.0f} "
               f"{median(name, 'first_ms'):9,.0f} {median(name, 'peak_mib'):9,.0f}")
@@ -295,14 +394,15 @@ def main() -> None:
     if options.measure:
         print(json.dumps(measure(options.measure, options.files, options.rows)), flush=True)
         os._exit(0)  # a half-read stream of another library may take its time to end
-    names = [name for name in options.only or CONTENDERS if not options.sets or CONTENDERS[name][0] in options.sets]
-    files = {CONTENDERS[name][0]: make_data(options.data, CONTENDERS[name][0], options.rows) for name in names}
+    names = [name for name in options.only or CONTENDERS if not options.sets or CONTENDERS[name].set in options.sets]
+    sets = dict.fromkeys(CONTENDERS[name].set for name in names)
     results: dict[str, list[dict[str, float]]] = {}
-    for _ in range(options.turns):
-        for name in names:
-            result = turn(name, files[CONTENDERS[name][0]], options.rows)
-            if result:
-                results.setdefault(name, []).append(result)
+    with served({name: make_data(options.data, name, options.rows) for name in sets}) as files:
+        for _ in range(options.turns):
+            for name in names:
+                paths = files.get(CONTENDERS[name].set)
+                if paths and (result := turn(name, paths, options.rows)):
+                    results.setdefault(name, []).append(result)
     report(results)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))

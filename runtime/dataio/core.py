@@ -36,6 +36,7 @@ FetchQueue = _native.FetchQueue
 Lease = _native.Lease
 StopFlag = _native.StopFlag
 open_core = _native.open_core
+peek = _native.peek
 survey = _native.survey
 
-__all__ = ["ARROW_MAJOR", "Core", "Fetch", "FetchQueue", "Lease", "StopFlag", "open_core", "survey"]
+__all__ = ["ARROW_MAJOR", "Core", "Fetch", "FetchQueue", "Lease", "StopFlag", "open_core", "peek", "survey"]

@@ -238,8 +238,8 @@ class Loader:
 
     def _check_rows(self, world: int) -> None:
         if self._rows is None:
-            # The rest is found out on the way.
-            if any(sum(counts) == 0 for counts in self._core.file_rows):
+            # The rest is found out on the way; -1 is a file that was not counted.
+            if any(all(count == 0 for count in counts) for counts in self._core.file_rows):
                 raise error("E-DATA-008", f"the files of a source of the stage `{self._stage.name}` hold no rows")
             return
         if self._rows == 0:

@@ -1,18 +1,22 @@
 """`--preflight`: what could go wrong with the data, found before any of it is trained on.
 
 Every file of every stage and pass is opened, its columns, types and shapes are held against the declaration, its first
-records are read; then each stage is opened as a run would, which compares counts. All problems are shown at once.
+records are read, its records against what a manifest says; then each stage is opened as a run would. All problems are
+shown at once.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sexpgpu.diagnostics import Diagnostic, SexpError
 from sexpgpu.runtime.artifact import Manifest
-from sexpgpu.runtime.dataio.manifest.build import heads_that_differ
+from sexpgpu.runtime.dataio.faults import looked_in
+from sexpgpu.runtime.dataio.manifest.build import hold_against_manifests
+from sexpgpu.runtime.dataio.manifest.survey import peek_at
 from sexpgpu.runtime.dataio.sources import stage_sources
-from sexpgpu.runtime.dataio.spec import FilesSource, LoaderSpec, StageSpec
+from sexpgpu.runtime.dataio.spec import LoaderSpec, StageSpec
+
+_COUNT_BYTES = 1 << 30
+"""Of files whose records only reading through tells: what a preflight counts of those that manifests list."""
 
 
 def preflight(manifest: Manifest, data_root: str | None) -> int:
@@ -23,12 +27,16 @@ def preflight(manifest: Manifest, data_root: str | None) -> int:
     for what, spec in loaders:
         for stage in spec.stages:
             found, line = _stage(spec, stage, data_root)
-            problems += [p for p in found if p.message not in {q.message for q in problems}]
+            problems = _each_once([*problems, *found])
             lines.append(f"{what}, stage `{stage.name}`: {line}")
     if problems:
         raise SexpError(*problems)
     print("\n".join([*lines, "nothing was trained"]))
     return 0
+
+
+def _each_once(problems: list[Diagnostic]) -> list[Diagnostic]:
+    return list({p.message: p for p in reversed(problems)}.values())[::-1]
 
 
 def _stage(spec: LoaderSpec, stage: StageSpec, data_root: str | None) -> tuple[list[Diagnostic], str]:
@@ -41,26 +49,22 @@ def _stage(spec: LoaderSpec, stage: StageSpec, data_root: str | None) -> tuple[l
         sources = stage_sources(stage, base)
     except SexpError as error:
         return list(error.diagnostics), ""
-    files = [file for source in sources for file in source.files]
-    for file in files:
-        # Alone and endless, so that only its first records are read.
-        source = FilesSource((file.name,), file.encoding)
-        alone = replace(spec, stages=(StageSpec("main", (source,), 0, True),), batch_size=1)
-        try:
-            with Loader(alone, threads=1, prefetch=1, data_root=base) as loader:
-                loader.next()
-        except SexpError as error:
-            # A file without records is no problem where others have some: the stage as a whole tells.
-            problems += [d for d in error.diagnostics if d.code not in ("E-DATA-007", "E-DATA-008")]
-    problems += heads_that_differ(files)
+    files = list({file.path: file for source in sources for file in source.files}.values())
+    for _, error in sorted(peek_at(files, spec.fields).items()):
+        problems += looked_in(error, base).diagnostics
+    unlike, uncounted = hold_against_manifests(files, _COUNT_BYTES)
+    problems += unlike
     if problems:
-        return problems, ""
+        return _each_once(problems), ""
     try:
         with Loader(spec, stage=stage.name, threads=1, prefetch=1, partial=not stage.infinite,
                     data_root=base) as loader:
             loader.next()
             rows = "rows are counted as they are read" if loader.rows is None else f"{loader.rows:,} rows"
-            return [], (f"{len(files):,} files, {rows}, at most {loader.memory_bound() / (1 << 20):,.0f} MiB; "
-                        "first records read")
+            line = (f"{len(files):,} files, {rows}, at most {loader.memory_bound() / (1 << 20):,.0f} MiB; "
+                    "first records read")
+            if uncounted:
+                line += f"; {uncounted:,} files were not read through (`sexpc manifest --check` counts all)"
+            return [], line
     except SexpError as error:
         return list(error.diagnostics), ""

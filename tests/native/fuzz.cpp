@@ -41,21 +41,23 @@ class MemorySource final : public ByteSource {
   std::string name_ = "fuzz";
 };
 
-std::vector<Field> fields() {
+// Records with a member of each kind, and records with a long list.
+std::vector<std::vector<Field>> declarations() {
   const auto field = [](const char* name, const char* column, DType dtype, std::vector<int64_t> shape) {
     int64_t elements = 1;
     for (const int64_t size : shape) elements *= size;
     return Field{name, column, dtype, std::move(shape), elements, elements * info(dtype).bytes};
   };
-  return {field("a", "x", DType::i32, {2, 2}), field("b", "y", DType::f32, {}), field("c", "p.q", DType::u8, {3}),
-          field("d", "f", DType::boolean, {}), field("e", "h", DType::bf16, {2})};
+  return {{field("a", "x", DType::i32, {2, 2}), field("b", "y", DType::f32, {}), field("c", "p.q", DType::u8, {3}),
+           field("d", "f", DType::boolean, {}), field("e", "h", DType::bf16, {2})},
+          {field("l", "l", DType::f32, {36})}};
 }
 
-void decode(const uint8_t* data, size_t size) {
+void decode(const uint8_t* data, size_t size, const std::vector<Field>& fields) {
   const auto source = std::make_shared<MemorySource>(data, size);
   for (const int64_t skips : {int64_t{0}, int64_t{1000}}) {
     try {
-      const auto reader = open_reader(FUZZ_ENCODING, source, fields(), {});
+      const auto reader = open_reader(FUZZ_ENCODING, source, fields, {});
       Section section{{}, {0, 0, 0}};
       if (reader->counted())
         for (size_t i = 0; i < reader->blocks().size(); ++i)
@@ -76,6 +78,11 @@ void decode(const uint8_t* data, size_t size) {
     } catch (const FaultError&) {
     }
   }
+}
+
+void decode(const uint8_t* data, size_t size) {
+  static const auto all = declarations();
+  for (const auto& fields : all) decode(data, size, fields);
 }
 
 }  // namespace

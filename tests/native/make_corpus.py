@@ -19,6 +19,7 @@ import zstandard
 GOOD = [{"x": [[1, 2], [3, i]], "y": i / 3, "p": {"q": [1, 2, i % 256]}, "f": i % 2 == 0, "h": [0.5, -i]}
         for i in range(6)]
 FLAT = [{"p.q": [7, 8, 9], "y": 1, "x": [1, 2, 3, 4], "f": 1, "h": [1, 2], "other": {"a": [None, "é\n", -1e-7]}}]
+LONG = [{"l": [*range(12), *range(200, 212), *([65.5] * 9), -1, -2, -70000]} for _ in range(2)]
 LINES = [
     b'\xef\xbb\xbf{"x":[1,2,3,4],"y":NaN,"p.q":[0,255,1],"f":true,"h":[1e3,-Infinity]}\r\n\n',
     b'{"x":[[12345678,-1],[0,00]],"y":1.50e1,"p":{"q":[1,2,3]},"f":0,"h":[1,2]}',
@@ -30,6 +31,7 @@ BYTES = [
     msgpack.packb({b"x": [[2**31 - 1, -2**31], [128, 65535]], "y": 2**63, "p.q": [1, 2, 3], "f": 2, "h": [1, None]}),
     b"\x85\xa1x\x94\x01\xcc\x80\xcd\x01\x00\xd2\xff\xff\xff\xff"
     b"\xa1y\xca?\x80\x00\x00\xd9\x03p.q\xc4\x03abc\xa1f\xc3\xa1h\x92\x01\x02",
+    b"\x81\xa1l\xdc\x00\x24" + b"\xcd\x01\x02" * 17 + b"\xca?\x80\x00\x00" * 9 + b"\xd0\xff" * 10,
     b"\x81\xa1x\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff\xc1",
     msgpack.packb({"x": msgpack.ExtType(5, b"1234"), "y": msgpack.Timestamp(1)}),
 ]
@@ -39,6 +41,13 @@ def write(folder: Path, encoding: str, files: list[bytes]) -> None:
     (folder / encoding).mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(files):
         (folder / encoding / f"{number}").write_bytes(data)
+
+
+def seekable(frames: list[bytes], sizes: list[int]) -> bytes:
+    """The frames, and the table of zstd's seekable format."""
+    entries = b"".join(struct.pack("<II", len(frame), size) for frame, size in zip(frames, sizes, strict=True))
+    table = entries + struct.pack("<IBI", len(frames), 0, 0x8F92EAB1)
+    return b"".join(frames) + struct.pack("<II", 0x184D2A5E, len(table)) + table
 
 
 def write_threads(folder: Path) -> None:
@@ -56,8 +65,8 @@ def write_threads(folder: Path) -> None:
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "corpus"
-    lines = [b"".join(json.dumps(r).encode() + b"\n" for r in records) for records in (GOOD, FLAT)] + LINES
-    packed = [b"".join(msgpack.packb(r) for r in records) for records in (GOOD, FLAT)] + BYTES
+    lines = [b"".join(json.dumps(r).encode() + b"\n" for r in records) for records in (GOOD, FLAT, LONG)] + LINES
+    packed = [b"".join(msgpack.packb(r) for r in records) for records in (GOOD, FLAT, LONG)] + BYTES
     write(folder, "jsonl", lines)
     write(folder, "msgpack", packed)
     write(folder, "jsonl.gz", [
@@ -73,6 +82,7 @@ def main() -> None:
             *(compressor.compress(text) for text in texts for compressor in (plain, checked)),
             skippable + plain.compress(texts[0][:100]) + plain.compress(b"") + checked.compress(texts[0][100:]) +
             skippable,
+            seekable([plain.compress(text) for text in texts], [len(text) for text in texts]),
         ])
     write_threads(folder / "threads")
     table = pa.table({"x": pa.array([r["x"] for r in GOOD]), "y": pa.array([r["y"] for r in GOOD]),

@@ -140,8 +140,26 @@ def compare(surveyor: Surveyor, shards: Sequence[Shard], files: Sequence[SourceF
     return problems
 
 
-def heads_that_differ(files: Sequence[SourceFile], threads: int = 8) -> list[Diagnostic]:
-    """What is wrong with the files that manifests list, as far as their heads tell: a request for each in S3."""
+def hold_against_manifests(files: Sequence[SourceFile], most_bytes: int,
+                           threads: int = 8) -> tuple[list[Diagnostic], int]:
+    """What is wrong with the files that manifests list, and how many were not counted.
+
+    Every head is looked at. Records that no head tells are counted in files that have `most_bytes` together.
+    """
     listed = [file for file in files if file.listed_in]
     said = [Shard(file.name, file.encoding, file.bytes, file.records, file.version) for file in listed]
-    return compare(Surveyor(threads, heads=True), said, listed)
+    found, problems = Surveyor(threads, heads=True).look(listed)
+    count: list[int] = []
+    uncounted = 0
+    for i, there in sorted(found.items()):
+        wrong = differences(said[i], there, listed[i].name, listed[i].listed_in)
+        problems += wrong
+        if wrong or there.records >= 0 or said[i].records < 0:
+            continue
+        most_bytes -= there.bytes
+        if most_bytes >= 0:
+            count.append(i)
+        else:
+            uncounted += 1
+    problems += compare(Surveyor(threads), [said[i] for i in count], [listed[i] for i in count])
+    return problems, uncounted

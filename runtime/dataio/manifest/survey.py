@@ -1,26 +1,29 @@
-"""What shards hold: many files at once, counted by the native readers."""
+"""What files hold: many of them at once, looked at by the native readers."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sexpgpu.diagnostics import Diagnostic, SexpError
-from sexpgpu.runtime.dataio.core import StopFlag, survey
+from sexpgpu.runtime.dataio.core import StopFlag, peek, survey
 from sexpgpu.runtime.dataio.located import SourceFile
 from sexpgpu.runtime.dataio.manifest.model import Block, Shard
 from sexpgpu.runtime.dataio.remote.address import is_s3
+from sexpgpu.runtime.dataio.spec import FieldSpec
 
 if TYPE_CHECKING:
     from sexpgpu.runtime.dataio.remote.worker import Workers
 
 _HASH_BYTES = 8 << 20
 _PATIENCE = 0.1
+
+T = TypeVar("T")
 
 
 class Surveyor:
@@ -48,33 +51,20 @@ class Surveyor:
 
     def look(self, files: Sequence[SourceFile]) -> tuple[dict[int, Shard], list[Diagnostic]]:
         """The shards of the files that can be read, by their places in the list, and what is wrong with the others."""
-        problems: list[Diagnostic] = []
         shards: dict[int, Shard] = {}
-        with _fetching(files) as fetches, ThreadPoolExecutor(self._threads) as pool:
-            futures: dict[Future[Shard], int] = {}
-            try:
-                futures = {pool.submit(self._one, file, fetches): i for i, file in enumerate(files)}
-                left = set(futures)
-                while left:
-                    finished, left = wait(left, _PATIENCE, FIRST_COMPLETED)
-                    for future in finished:
-                        try:
-                            shard = future.result()
-                        except SexpError as problem:
-                            problems += problem.diagnostics
-                            continue
-                        shards[futures[future]] = shard
-                        self.done += 1
-                        self.bytes += shard.bytes
-            except BaseException:
-                self._stop.set()
-                self._stopped.set()
-                for future in futures:
-                    future.cancel()
-                if fetches is not None:
-                    fetches.close()
-                raise
+        problems: list[Diagnostic] = []
+        for i, result in _on_threads(files, self._threads, self._one, self._end):
+            if isinstance(result, SexpError):
+                problems += result.diagnostics
+                continue
+            shards[i] = result
+            self.done += 1
+            self.bytes += result.bytes
         return shards, problems
+
+    def _end(self) -> None:
+        self._stop.set()
+        self._stopped.set()
 
     def _one(self, file: SourceFile, fetches: Workers | None) -> Shard:
         queue = None if fetches is None else fetches.queue
@@ -97,6 +87,41 @@ class Surveyor:
                 break
             digest.update(chunk)
         return digest.hexdigest()
+
+
+def peek_at(files: Sequence[SourceFile], fields: Sequence[FieldSpec], threads: int = 8) -> dict[int, SexpError]:
+    """Opens every file and reads its first records as the fields want them: what is wrong, by places in the list."""
+    wanted = [(f.name, f.column, f.dtype, list(f.shape)) for f in fields]
+
+    def one(file: SourceFile, fetches: Workers | None) -> None:
+        peek(file.path, file.name, file.encoding, wanted, None if fetches is None else fetches.queue)
+
+    return {i: result for i, result in _on_threads(files, threads, one, lambda: None) if isinstance(result, SexpError)}
+
+
+def _on_threads(files: Sequence[SourceFile], threads: int, work: Callable[[SourceFile, Workers | None], T],
+                end: Callable[[], None]) -> Iterator[tuple[int, T | SexpError]]:
+    """What `work` gives or raises for each file, by its place in the list, as it comes. Whatever interrupts the caller
+    ends the threads: `end` is called, and what they wait for from S3 is hung up."""
+    with _fetching(files) as fetches, ThreadPoolExecutor(threads) as pool:
+        futures: dict[Future[T], int] = {}
+        try:
+            futures = {pool.submit(work, file, fetches): i for i, file in enumerate(files)}
+            left = set(futures)
+            while left:
+                finished, left = wait(left, _PATIENCE, FIRST_COMPLETED)
+                for future in finished:
+                    try:
+                        yield futures[future], future.result()
+                    except SexpError as problem:
+                        yield futures[future], problem
+        except BaseException:
+            end()
+            for future in futures:
+                future.cancel()
+            if fetches is not None:
+                fetches.close()
+            raise
 
 
 def chunks_of(file: SourceFile) -> Iterator[bytes | bytearray]:

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "core.h"
+#include "field_tuple.h"
 #include "order/random.h"
 #include "remote/bindings.h"
 
@@ -23,7 +24,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{50};  // how long a signal such as Ctrl-C may go unseen
 
-using FieldTuple = std::tuple<std::string, std::string, std::string, std::vector<int64_t>>;
 // Name, path, encoding; then what a manifest tells, -1 and empty where nothing: bytes, version, records, blocks of
 // offset, bytes and records, and the manifest's name.
 using BlockTuple = std::tuple<int64_t, int64_t, int64_t>;
@@ -53,17 +53,6 @@ Anchor::Source source_of(const SourceNumbers& n) {
   return {n[0] != 0, n[1], n[2], n[3], n[4], n[5], {n[6], n[7], static_cast<int>(n[8]), {n[9], n[10], n[11]}}};
 }
 
-Field field_of(const FieldTuple& tuple) {
-  const auto& [name, column, dtype_name, shape] = tuple;
-  const auto dtype = dtype_named(dtype_name);
-  if (!dtype) throw nb::value_error(("no dtype is named " + dtype_name).c_str());
-  int64_t elements = 1;
-  for (const int64_t size : shape)
-    if (size < 1 || __builtin_mul_overflow(elements, size, &elements) || elements > (int64_t{1} << 40))
-      throw nb::value_error("a shape has sizes of at least 1, and at most 2^40 values");
-  return {name, column, *dtype, shape, elements, elements * info(*dtype).bytes};
-}
-
 // With the GIL: lets Python's signal handlers run, and stops when one raised.
 void poll_signals() {
   const nb::gil_scoped_acquire gil;
@@ -75,8 +64,7 @@ std::unique_ptr<Core> make_core(const std::vector<std::vector<FileTuple>>& sourc
                                 int64_t shuffle, bool partial, int threads, int prefetch, int64_t lookahead,
                                 const std::vector<double>& weights, bool endless, int on_bad_data, int64_t bad_budget,
                                 std::shared_ptr<FetchQueue> fetches) {
-  std::vector<Field> made;
-  for (const auto& field : fields) made.push_back(field_of(field));
+  const std::vector<Field> made = fields_of(fields);
   std::vector<std::vector<FileName>> names;
   for (const auto& files : sources) {
     names.emplace_back();
@@ -164,6 +152,7 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 NB_MODULE(_native, m) {
   m.attr("ARROW_MAJOR") = SEXPGPU_ARROW_MAJOR;
+  m.attr("PATIENCE_MS") = kPatience.count();
   // Batches and cores may be alive when the interpreter ends; that is no leak of ours to report.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);

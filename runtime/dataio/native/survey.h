@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "field.h"
 #include "reader.h"
 #include "store.h"
 
@@ -21,5 +22,10 @@ struct Survey {
 // Counts the records of a file. Ends early, with what it has, when `stop` is set. Throws FaultError.
 Survey survey(const Store& store, const std::string& path, const std::string& name, const std::string& encoding,
               const std::atomic<bool>& stop);
+
+// Opens a file and reads its first records into the fields. Throws FaultError for columns or records that are no such
+// rows.
+void peek(const Store& store, const std::string& path, const std::string& name, const std::string& encoding,
+          const std::vector<Field>& fields);
 
 }  // namespace sexpgpu::dataio

@@ -48,8 +48,10 @@ def renew(client: Any) -> None:
             _key = None
 
 
-def hang_up(threads: Collection[int]) -> None:
-    """Ends what these threads (their `ident`s) send or receive; it fails there as a dropped connection."""
+def hang_up(threads: Collection[int]) -> set[int]:
+    """Ends what these threads (their `ident`s) send or receive; it fails there as a dropped connection. Gives those
+    that had a connection to end."""
+    ended: set[int] = set()
     for connection in list(_connections):
         sock = connection.sock
         if connection.user in threads and sock is not None:
@@ -57,6 +59,8 @@ def hang_up(threads: Collection[int]) -> None:
             # may have been closed meanwhile.
             with suppress(OSError):
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            ended.add(connection.user)
+    return ended
 
 
 def _made(policy: RetryPolicy) -> Any:

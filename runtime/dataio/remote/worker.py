@@ -21,6 +21,9 @@ WORKERS = 12
 """Requests at once. At 100 ms of latency and 4 MiB a request this is some 400 MB/s, more than one Python moves."""
 
 _TICK = 0.1
+_LOOK = 0.02
+_JOIN = 1.0   # for a thread that is about to end
+_LOST = 0.08  # for one that nothing reaches
 
 
 class Workers:
@@ -42,21 +45,25 @@ class Workers:
     def retries(self) -> int:
         return self._budget.retries
 
-    def hang_up(self) -> None:
-        """Ends the requests for bytes that nobody wants any more."""
+    def hang_up(self) -> set[int]:
+        """Ends the requests for bytes that nobody wants any more, and gives the threads that made them."""
         threads = {thread for thread, fetch in list(self._current.items()) if fetch.cancelled}
-        if threads:
-            hang_up(threads)
+        return hang_up(threads) if threads else set()
 
     def close(self) -> None:
-        """Ends and joins the threads; one that is being connected stays until that is done or has timed out."""
+        """Ends and joins the threads. One that has no connection to hang up yet, since it looks up a name, connects
+        or resolves credentials, is left to come to its own end: a Ctrl-C does not wait for it."""
         self._closing.set()
         self.queue.close()
-        until = time.monotonic() + 1.0
+        begun = time.monotonic()
+        reached: set[int | None] = set()
         for thread in self._threads:
-            while thread.is_alive() and time.monotonic() < until:
-                self.hang_up()
-                thread.join(0.02)
+            while thread.is_alive():
+                reached |= self.hang_up()
+                lost = thread.ident in self._current and thread.ident not in reached
+                if time.monotonic() - begun > (_LOST if lost else _JOIN):
+                    break
+                thread.join(_LOOK)
 
     def _work(self) -> None:
         me = threading.get_ident()

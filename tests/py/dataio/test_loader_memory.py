@@ -30,6 +30,10 @@ def peak():
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 
 spec, batches, options = json.loads(sys.stdin.read())
+if "s3://" in json.dumps(spec):
+    from sexpgpu.runtime.dataio.remote.client import shared_client
+    from sexpgpu.runtime.dataio.remote.retry import default_policy
+    shared_client(default_policy()).exceptions  # boto3 is no part of the loader's memory
 before = resident()
 marks = []
 with Loader(LoaderSpec.from_json(spec), **options) as loader:

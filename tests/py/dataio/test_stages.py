@@ -120,6 +120,14 @@ def test_ten_thousand_cuts(tmp_path_factory: pytest.TempPathFactory, data: st.Da
     check_any_cut(tmp_path_factory.mktemp("stage"), data, sources, policy)
 
 
+@pytest.mark.parametrize("counted", range(4))
+def test_counted_files_beside_as_many_that_are_not(tmp_path: Path, counted: int) -> None:
+    """An unknown number of rows is none to add up."""
+    sources = [ModelSource((tuple(range(counted)),), "parquet", None), ModelSource(((), (7, 8)), "jsonl", None)]
+    with Loader(make_stage(tmp_path, sources, batch=1, infinite=True)) as loader:
+        assert take(loader, 2 * counted + 4) == [*range(counted), 7, 8] * 2
+
+
 @pytest.mark.parametrize("encoding", ["jsonl.gz", "msgpack.zstf", "parquet"])
 @pytest.mark.parametrize("weights", [None, (3.0, 1.0)])
 @pytest.mark.parametrize("policy", ["error", "skip-record"])
@@ -230,3 +238,29 @@ def test_a_run_resumes_with_another_policy(tmp_path: Path) -> None:
             assert got == whole
 
 
+
+
+@pytest.mark.parametrize("shuffle", [0, 13])
+@pytest.mark.parametrize("weights", [(None,), (2.0, 1.0)])
+@pytest.mark.parametrize("infinite", [True, False])
+@pytest.mark.parametrize("world", [2, 3])
+def test_ranks_agree_on_where_a_stage_of_unknown_length_ends(
+        tmp_path: Path, shuffle: int, weights: tuple[float | None, ...], infinite: bool, world: int) -> None:
+    """The end lies in the rows of any of them: as many steps for all, and the same place after each."""
+    for left_out in range(12):
+        ids = [*range(60 - left_out), *range(-left_out, 0)]
+        folder = tmp_path / str(left_out)
+        folder.mkdir()
+        sources = [ModelSource((tuple(ids[s::len(weights)]),), "parquet", w) for s, w in enumerate(weights)]
+        spec = make_stage(folder, sources, batch=4, shuffle=shuffle, infinite=infinite)
+        loaders = [Loader(spec, rank=r, world=world, on_bad_data="skip-record") for r in range(world)]
+        whole = model_stage(sources, shuffle=shuffle, infinite=infinite, seed=0, policy="skip-record")
+        steps = 60 // (4 * world) * 2 + 1 if infinite else (60 - left_out) // (4 * world)
+        for _ in range(steps):
+            assert [i for loader in loaders for i in take(loader, 1)] == list(islice(whole, 4 * world))
+            first, *others = (loader.state() for loader in loaders)
+            assert all(other[key] == first[key] for other in others for key in ("epoch", "position", "rows"))
+        if not infinite:
+            assert all(loader.next() is None for loader in loaders)
+        for loader in loaders:
+            loader.close()

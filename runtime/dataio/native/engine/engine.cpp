@@ -76,7 +76,7 @@ void Engine::make_stream(const std::vector<std::shared_ptr<Layout>>& layouts, co
     filler_ = shuffled_filler(slabs_->shape(), share, std::move(order), end_, anchor, tracked);
   } else {
     if (!tracked) demand.emplace(std::vector<int64_t>{}, position_, end_, share.stride(), share.offset(), share.batch);
-    filler_ = plain_filler(slabs_->shape(), share);
+    filler_ = plain_filler(slabs_->shape(), share, tracked);
   }
   const std::vector<std::shared_ptr<const Layout>> views(layouts.begin(), layouts.end());
   Stream::Options options{settings_.weights, settings_.endless, base_, begin.rows, settings_.limits,

@@ -43,7 +43,8 @@ class Filler {
   virtual Anchor anchor(const Stream& stream) const = 0;
 };
 
-std::unique_ptr<Filler> plain_filler(const SlabShape& shape, Share share);
+// `whole`: the stream is followed through the other ranks' rows too, since what it holds is found out on the way.
+std::unique_ptr<Filler> plain_filler(const SlabShape& shape, Share share, bool whole);
 
 // `stop` is the row at which the stream ends, as far as known; `from` where it begins. Allocates the buffer.
 std::unique_ptr<Filler> shuffled_filler(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop,

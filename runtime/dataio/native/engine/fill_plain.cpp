@@ -9,7 +9,7 @@ namespace {
 
 class PlainFiller final : public Filler {
  public:
-  PlainFiller(const SlabShape& shape, Share share) : shape_(shape), share_(share) {}
+  PlainFiller(const SlabShape& shape, Share share, bool whole) : shape_(shape), share_(share), whole_(whole) {}
 
   Status fill(Draft& draft, Stream& stream) override {
     while (draft.done < draft.records) {
@@ -26,7 +26,14 @@ class PlainFiller final : public Filler {
       }
       draft.done += count;
     }
-    return Status::full;
+    if (!whole_) return Status::full;
+    // Every rank looks as far as the last one: only then do all know the same of where the stream ends.
+    Row last;
+    switch (stream.at(draft.first + draft.rows - 1, last)) {
+      case Stream::Found::wait: return Status::wait;
+      case Stream::Found::end: return Status::end;
+      default: return Status::full;
+    }
   }
 
   Anchor anchor(const Stream& stream) const override { return stream.anchor(); }
@@ -34,12 +41,13 @@ class PlainFiller final : public Filler {
  private:
   const SlabShape& shape_;
   Share share_;
+  bool whole_;
 };
 
 }  // namespace
 
-std::unique_ptr<Filler> plain_filler(const SlabShape& shape, Share share) {
-  return std::make_unique<PlainFiller>(shape, share);
+std::unique_ptr<Filler> plain_filler(const SlabShape& shape, Share share, bool whole) {
+  return std::make_unique<PlainFiller>(shape, share, whole);
 }
 
 }  // namespace sexpgpu::dataio

@@ -26,24 +26,27 @@ FeedLimits Stream::share(const FeedLimits& limits, size_t source) const {
   return own;
 }
 
-Stream::Stream(std::vector<std::shared_ptr<const Layout>> layouts, std::optional<Demand> demand, const Anchor& anchor,
-               Options options, std::mutex& mutex)
-    : endless_(options.endless),
-      counted_(true),
+Stream::Stream(const Anchor& anchor, const Options& options, bool counted, std::mutex& mutex)
+    : sources_(anchor.sources.size()),
+      endless_(options.endless),
+      counted_(counted),
       base_(options.base),
       epoch_rows_(options.epoch_rows),
       wake_(options.wake),
       mutex_(mutex),
       row_(anchor.row - 1) {
-  if (!options.weights.empty()) {
-    mix_.emplace(options.weights);
-    mix_->restore(anchor.row, anchor.since, states(anchor));
-  }
+  if (options.weights.empty()) return;
+  mix_.emplace(options.weights);
+  mix_->restore(anchor.row, anchor.since, states(anchor));
+}
+
+Stream::Stream(std::vector<std::shared_ptr<const Layout>> layouts, std::optional<Demand> demand, const Anchor& anchor,
+               Options options, std::mutex& mutex)
+    : Stream(anchor, options, true, mutex) {
   for (size_t s = 0; s < layouts.size(); ++s) {
-    Source& source = sources_.emplace_back();
     const int64_t end = endless_ ? INT64_MAX : layouts[s]->rows();
-    if (mix_) source.end = end;
-    source.feed = std::make_unique<Feed>(
+    if (mix_) sources_[s].end = end;
+    sources_[s].feed = std::make_unique<Feed>(
         layouts[s], mix_ ? Demand({}, anchor.sources[s].taken, end, 1, 0, 1) : std::move(*demand),
         share(options.limits, s), options.wake);
   }
@@ -51,25 +54,14 @@ Stream::Stream(std::vector<std::shared_ptr<const Layout>> layouts, std::optional
 
 Stream::Stream(std::vector<std::shared_ptr<const Layout>> layouts, const Anchor& anchor, std::shared_ptr<Ledger> ledger,
                Options options, std::mutex& mutex)
-    : endless_(options.endless),
-      counted_(false),
-      base_(options.base),
-      epoch_rows_(options.epoch_rows),
-      wake_(options.wake),
-      mutex_(mutex),
-      row_(anchor.row - 1) {
-  if (!options.weights.empty()) {
-    mix_.emplace(options.weights);
-    mix_->restore(anchor.row, anchor.since, states(anchor));
-  }
+    : Stream(anchor, options, false, mutex) {
   for (size_t s = 0; s < layouts.size(); ++s) {
     const auto& from = anchor.sources[s];
-    Source& source = sources_.emplace_back();
-    source.place = from.place;
-    source.omitted = from.omitted;
-    source.epoch_first = from.epoch_first;
-    source.feed = std::make_unique<Feed>(layouts[s], from.place, from.epoch_first, from.epoch_rows, endless_,
-                                         from.omitted, ledger, share(options.limits, s), options.wake);
+    sources_[s].place = from.place;
+    sources_[s].omitted = from.omitted;
+    sources_[s].epoch_first = from.epoch_first;
+    sources_[s].feed = std::make_unique<Feed>(layouts[s], from.place, from.epoch_first, from.epoch_rows, endless_,
+                                              from.omitted, ledger, share(options.limits, s), options.wake);
   }
 }
 

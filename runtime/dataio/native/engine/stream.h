@@ -71,6 +71,9 @@ class Stream {
     int64_t end = INT64_MAX;  // counted and finite: its rows
   };
 
+  // All but the feeds.
+  Stream(const Anchor& anchor, const Options& options, bool counted, std::mutex& mutex);
+
   void enter(Source& source);
   void omit(Source& source, int64_t row);
   Found in_source(Source& source, int64_t row, Row& out);

@@ -33,12 +33,13 @@ std::unique_ptr<Inflow> plain_inflow(std::shared_ptr<ByteSource> source, int64_t
   return std::make_unique<PlainInflow>(std::move(source), offset);
 }
 
-std::unique_ptr<Inflow> open_inflow(Compression compression, std::shared_ptr<ByteSource> source, int64_t offset) {
+std::unique_ptr<Inflow> open_inflow(Compression compression, std::shared_ptr<ByteSource> source, int64_t offset,
+                                    const ZstdSeekTable* table) {
   source = own_view(source);
   switch (compression) {
     case Compression::none: return plain_inflow(std::move(source), offset);
     case Compression::gzip: return gzip_inflow(std::move(source), offset);
-    case Compression::zstd: return zstd_inflow(std::move(source), offset);
+    case Compression::zstd: return zstd_inflow(std::move(source), offset, table);
   }
   __builtin_unreachable();
 }

@@ -8,6 +8,7 @@
 
 #include "reader.h"
 #include "records/bytes_buffer.h"
+#include "records/zstd_seek_table.h"
 #include "source.h"
 
 namespace sexpgpu::dataio {
@@ -31,12 +32,14 @@ class Inflow {
 enum class Compression : uint8_t { none, gzip, zstd };
 
 // Begins at byte `offset` of the file, where a gzip member or a zstd frame begins, and goes on to the file's end.
-std::unique_ptr<Inflow> open_inflow(Compression compression, std::shared_ptr<ByteSource> source, int64_t offset);
+// `table` may tell where zstd's frames lie; it lives longer than the inflow.
+std::unique_ptr<Inflow> open_inflow(Compression compression, std::shared_ptr<ByteSource> source, int64_t offset,
+                                    const ZstdSeekTable* table = nullptr);
 
 // Each kind, in its own file.
 std::unique_ptr<Inflow> plain_inflow(std::shared_ptr<ByteSource> source, int64_t offset);
 std::unique_ptr<Inflow> gzip_inflow(std::shared_ptr<ByteSource> source, int64_t offset);
-std::unique_ptr<Inflow> zstd_inflow(std::shared_ptr<ByteSource> source, int64_t offset);
+std::unique_ptr<Inflow> zstd_inflow(std::shared_ptr<ByteSource> source, int64_t offset, const ZstdSeekTable* table);
 
 // A source read once from front to back, through a window.
 class Window {

@@ -5,44 +5,11 @@
 #include <string>
 
 #include "records/format.h"
+#include "records/msgpack_run.h"
 #include "records/msgpack_walk.h"
 #include "rows/storage.h"
 
 namespace sexpgpu::dataio {
-
-Walked msgpack_walk(const uint8_t*& at_ref, const uint8_t* end) {
-  const uint8_t* at = at_ref;
-  uint64_t left = 1;
-  while (left > 0) {
-    if (at >= end) return Walked::unfinished;
-    if (const uint8_t size = kMsgpackSize[*at]) {
-      at += size;
-      --left;
-      continue;
-    }
-    uint64_t count = 0;
-    int header = 0;
-    if (msgpack_array(at, count, header)) {
-      left += count;
-      count = 0;
-    } else if (msgpack_map(at, count, header)) {
-      left += 2 * count;
-      count = 0;
-    } else if (*at >= 0xc7 && *at <= 0xc9) {
-      header = 2 + (1 << (*at - 0xc7));
-      count = big_endian(at + 1, header - 2);
-    } else if (!msgpack_text(at, count, header) && !msgpack_binary(at, count, header)) {
-      return Walked::bad;
-    }
-    --left;
-    // Each value takes a byte at least: a larger number is no matter of reading on.
-    if (header > end - at || count > static_cast<uint64_t>(end - at - header)) return Walked::unfinished;
-    at += header + static_cast<int64_t>(count);
-  }
-  if (at > end) return Walked::unfinished;
-  at_ref = at;
-  return Walked::whole;
-}
 
 namespace {
 
@@ -53,13 +20,14 @@ class MsgpackParser final : public RecordParser {
     if (at >= end) return false;
     end_ = end;
     begin_ = at_ = at;
-    msgpack_walk(at, end);
     targets_ = &targets;
-    uint64_t keys;
-    int header;
-    if (!msgpack_map(at_, keys, header)) refuse(nullptr, "E-DATA-015", "it is " + what_is(at_) + ", not a msgpack map");
-    map(targets.top(), 0);
-    targets.end_record("map");
+    try {
+      record(targets);
+    } catch (...) {
+      msgpack_walk(at, end);
+      throw;
+    }
+    at = at_;
     return true;
   }
 
@@ -81,6 +49,14 @@ class MsgpackParser final : public RecordParser {
 
  private:
   void skip() { msgpack_walk(at_, end_); }
+
+  void record(Targets& targets) {
+    uint64_t keys;
+    int header;
+    if (!msgpack_map(at_, keys, header)) refuse(nullptr, "E-DATA-015", "it is " + what_is(at_) + ", not a msgpack map");
+    map(targets.top(), 0);
+    targets.end_record("map");
+  }
 
   void map(const std::vector<Targets::Wanted>& wanted, int depth) {
     if (depth > kMaxDepth)
@@ -199,28 +175,30 @@ class MsgpackParser final : public RecordParser {
     list(field, count, first, begin);
     uint8_t* to = row + first * static_cast<int64_t>(sizeof(To));
     const uint8_t* at = at_;
-    for (int64_t i = 0; i < count; ++i, to += sizeof(To)) {
-      To stored;
-      // The common numbers: non-negative, of one to three bytes.
-      if (*at == 0xcd) {
-        if (cast<To>(static_cast<uint16_t>(at[1] << 8 | at[2]), stored)) {
-          std::memcpy(to, &stored, sizeof(To));
-          at += 3;
-          continue;
-        }
-      } else if (*at < 0x80) {
-        if (cast<To>(*at, stored)) {
+    for (int64_t i = 0; i < count;) {
+      if (count - i >= kMsgpackRun && read_eight<To>(at, to)) {
+        i += kMsgpackRun;
+        to += kMsgpackRun * static_cast<int64_t>(sizeof(To));
+        continue;
+      }
+      for (const int64_t stop = std::min(i + kMsgpackRun, count); i < stop; ++i, to += sizeof(To)) {
+        To stored;
+        // The common numbers: non-negative, of one to three bytes.
+        if (*at < 0x80 && cast<To>(*at, stored)) {
           std::memcpy(to, &stored, sizeof(To));
           ++at;
-          continue;
+        } else if (*at == 0xcd && cast<To>(msgpack_number<uint16_t>(at + 1), stored)) {
+          std::memcpy(to, &stored, sizeof(To));
+          at += 3;
+        } else {
+          at_ = at;
+          uint64_t items;
+          int header;
+          if (msgpack_array(at, items, header)) other_shape(field, begin);
+          value<To>(field, to, first + i);
+          at = at_;
         }
       }
-      at_ = at;
-      uint64_t items;
-      int header;
-      if (msgpack_array(at, items, header)) other_shape(field, begin);
-      value<To>(field, to, first + i);
-      at = at_;
     }
     at_ = at;
   }

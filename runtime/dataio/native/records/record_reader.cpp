@@ -12,19 +12,22 @@ class RecordReader final : public Reader {
  public:
   RecordReader(std::shared_ptr<ByteSource> source, const std::vector<Field>& fields, const std::vector<Block>& blocks,
                const Format& format, Compression compression)
-      : file_(std::make_shared<RecordFile>(RecordFile{std::move(source), fields, format, compression})),
-        blocks_(blocks),
-        counted_(!blocks.empty()) {
+      : blocks_(blocks), counted_(!blocks.empty()) {
+    // A file that was counted is read block by block, and its end may be far away.
+    std::optional<ZstdSeekTable> table;
+    if (!counted_ && compression == Compression::zstd) table = zstd_seek_table(*source);
+    file_ = std::make_shared<RecordFile>(RecordFile{std::move(source), fields, format, compression, std::move(table)});
     if (!counted_) look_at_head();
   }
 
   bool counted() const override { return counted_; }
   const std::vector<Block>& blocks() const override { return blocks_; }
-  int64_t held_bytes() const override { return kHeldBytes; }
+  int64_t held_bytes() const override { return kHeldBytes + (file_->table ? file_->table->held_bytes() : 0); }
 
   void count(const std::atomic<bool>& stop) override {
     // Without fields a job holds records as far as its text goes.
-    const auto bare = std::make_shared<RecordFile>(RecordFile{file_->source, {}, file_->format, file_->compression});
+    const auto bare = std::make_shared<RecordFile>(
+        RecordFile{file_->source, {}, file_->format, file_->compression, file_->table});
     const auto stream = record_stream(bare, {0, 0, 0}, -1, true, kBlockBytes);
     std::vector<Block> blocks;
     while (const auto job = stream->advance()) {

@@ -86,7 +86,8 @@ class RecordStream final : public BlockStream {
   RecordStream(std::shared_ptr<const RecordFile> file, const Start& start, int64_t records, bool last,
                int64_t piece_bytes)
       : file_(std::move(file)),
-        inflow_(open_inflow(file_->compression, file_->source, std::max<int64_t>(start.offset, 0))),
+        inflow_(open_inflow(file_->compression, file_->source, std::max<int64_t>(start.offset, 0),
+                            file_->table ? &*file_->table : nullptr)),
         offset_(std::max<int64_t>(start.offset, 0)),
         left_(records),
         last_(last),

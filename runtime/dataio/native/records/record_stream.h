@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct RecordFile {
   std::vector<Field> fields;
   const Format& format;
   Compression compression;
+  std::optional<ZstdSeekTable> table{};
 };
 
 // Decodes from `start`, up to `records` records (-1: to the end of the file). `last`: the file has to end behind them.

@@ -1,6 +1,6 @@
 // Zstandard: any number of frames, of which the small ones are decompressed side by side.
 //
-// Frames are cut out by their block headers. Those that hold little enough are gathered into units, which any thread
+// Frames are cut out by the table of zstd's seekable format where there is one, else by their block headers. Those that hold little enough are gathered into units, which any thread
 // may decompress; a frame too large for that is decompressed as it is read, and nothing is read beyond it meanwhile.
 #include <arrow/util/compression.h>
 
@@ -32,9 +32,18 @@ std::shared_ptr<arrow::util::Decompressor> make_decompressor() {
   return *made;
 }
 
-// The end of a frame of compressed bytes `in`, decompressed behind `out`. `offset` is where the frame lies in the file.
-void decompress_frame(arrow::util::Decompressor& zstd, const uint8_t* in, int64_t bytes, int64_t content, Buffer& out,
+// Whole frames as they were located: `content` is what one may hold, and does hold where it is `exact`.
+struct Frame {
+  int64_t bytes;
+  int64_t content;
+  bool exact;
+};
+
+// Decompresses the frame at `in` behind `out`. `offset` is where it lies in the file.
+void decompress_frame(arrow::util::Decompressor& zstd, const uint8_t* in, const Frame& frame, Buffer& out,
                       const std::string& name, int64_t offset) {
+  int64_t bytes = frame.bytes;
+  int64_t content = frame.content;
   const auto check = [&](const arrow::Status& status) {
     if (!status.ok()) zstd_damaged(name, offset, "a zstd frame does not decompress (" + status.message() + ")");
   };
@@ -47,15 +56,13 @@ void decompress_frame(arrow::util::Decompressor& zstd, const uint8_t* in, int64_
     in += step->bytes_read;
     bytes -= step->bytes_read;
     content -= step->bytes_written;
+    if (content < 0) break;
     if (step->bytes_read == 0 && step->bytes_written == 0 && !zstd.IsFinished())
       zstd_damaged(name, offset, "a zstd frame does not end where its blocks do");
   }
+  if (content < 0 || (frame.exact && (content != 0 || bytes != 0)))
+    zstd_damaged(name, offset, "a zstd frame is not what the table of frames says of it");
 }
-
-struct Frame {
-  int64_t bytes;
-  int64_t content;
-};
 
 // Whole frames that follow each other.
 class Unit final : public Ahead {
@@ -104,11 +111,12 @@ class Unit final : public Ahead {
     const auto zstd = make_decompressor();
     const uint8_t* at = in.data();
     int64_t where = offset;
+    out_.room(content);
     for (const Frame& frame : frames) {
-      if (frame.content > 0) {
+      if (frame.content > 0 || frame.exact) {
         if (!seams.empty() && seams.back().first == out_.size()) seams.pop_back();
         seams.emplace_back(out_.size(), where);
-        decompress_frame(*zstd, at, frame.bytes, frame.content, out_, name_, where);
+        decompress_frame(*zstd, at, frame, out_, name_, where);
       }
       at += frame.bytes;
       where += frame.bytes;
@@ -126,7 +134,8 @@ class Unit final : public Ahead {
 
 class ZstdInflow final : public Inflow {
  public:
-  ZstdInflow(std::shared_ptr<ByteSource> source, int64_t offset) : window_(std::move(source), offset) {}
+  ZstdInflow(std::shared_ptr<ByteSource> source, int64_t offset, const ZstdSeekTable* table)
+      : window_(std::move(source), offset), table_(table) {}
 
   int64_t read(int64_t count, Buffer& out) override {
     while (true) {
@@ -212,14 +221,14 @@ class ZstdInflow final : public Inflow {
         unit->offset = window_.offset();
         continue;
       }
-      const auto extent = zstd_extent(window_, frame, kUnitBytes, kUnitContent);
+      const auto extent = locate(frame);
       if (!extent) {
         if (unit->in.size() == 0) set_large();
         break;
       }
       if (unit->in.size() > 0 && unit->content + extent->content > kUnitContent) break;
       unit->in.append(window_.data(), extent->bytes);
-      unit->frames.push_back({extent->bytes, extent->content});
+      unit->frames.push_back(*extent);
       unit->content += extent->content;
       window_.consume(extent->bytes);
     } catch (const FaultError&) {
@@ -233,6 +242,19 @@ class ZstdInflow final : public Inflow {
     }
     units_.push_back(unit);
     return unit;
+  }
+
+  // The frame at the window's data, all of which is there then; nothing where it is too large. Where the table says how
+  // long it is, its blocks are not looked at.
+  std::optional<Frame> locate(const ZstdFrame& frame) {
+    if (const auto* said = table_ ? table_->at(window_.offset()) : nullptr) {
+      if (said->bytes > kUnitBytes || said->content > kUnitContent) return std::nullopt;
+      if (!window_.want(said->bytes)) zstd_cut(window_);
+      return Frame{said->bytes, said->content, true};
+    }
+    const auto extent = zstd_extent(window_, frame, kUnitBytes, kUnitContent);
+    if (!extent) return std::nullopt;
+    return Frame{extent->bytes, extent->content, false};
   }
 
   void set_large() {
@@ -278,6 +300,7 @@ class ZstdInflow final : public Inflow {
   }
 
   Window window_;        // with `reading_`
+  const ZstdSeekTable* table_;
   std::mutex reading_;
   std::atomic<bool> large_pending_ = false;
   std::shared_ptr<arrow::util::Decompressor> large_;  // of the large frame that is being read
@@ -292,8 +315,8 @@ class ZstdInflow final : public Inflow {
 
 }  // namespace
 
-std::unique_ptr<Inflow> zstd_inflow(std::shared_ptr<ByteSource> source, int64_t offset) {
-  return std::make_unique<ZstdInflow>(std::move(source), offset);
+std::unique_ptr<Inflow> zstd_inflow(std::shared_ptr<ByteSource> source, int64_t offset, const ZstdSeekTable* table) {
+  return std::make_unique<ZstdInflow>(std::move(source), offset, table);
 }
 
 }  // namespace sexpgpu::dataio

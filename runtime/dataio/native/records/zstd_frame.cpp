@@ -7,8 +7,6 @@ namespace {
 
 constexpr int64_t kBlock = int64_t{128} << 10;  // the most that a block gives
 
-uint32_t word(const uint8_t* at) { return at[0] | at[1] << 8 | at[2] << 16 | static_cast<uint32_t>(at[3]) << 24; }
-
 }  // namespace
 
 void zstd_cut(const Window& window) {
@@ -34,10 +32,10 @@ ZstdFrame zstd_header(Window& window) {
           .advice = "give the `:encoding` of the file, or write it again"});
   };
   if (!window.want(4)) (first ? foreign() : zstd_cut(window));
-  const uint32_t magic = word(window.data());
+  const uint32_t magic = zstd_word(window.data());
   if ((magic & 0xfffffff0u) == 0x184d2a50u) {
     if (!window.want(8)) zstd_cut(window);
-    return {true, 8 + static_cast<int64_t>(word(window.data() + 4)), false};
+    return {true, 8 + static_cast<int64_t>(zstd_word(window.data() + 4)), false};
   }
   if (magic != 0xfd2fb528u) {
     if (first) foreign();

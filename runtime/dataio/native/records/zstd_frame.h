@@ -8,6 +8,11 @@
 
 namespace sexpgpu::dataio {
 
+// Numbers are little-endian.
+inline uint32_t zstd_word(const uint8_t* at) {
+  return at[0] | at[1] << 8 | at[2] << 16 | static_cast<uint32_t>(at[3]) << 24;
+}
+
 struct ZstdFrame {
   bool skippable = false;
   int64_t header = 0;  // bytes before the first block; of a skippable frame, all of its bytes

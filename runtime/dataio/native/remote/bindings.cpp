@@ -3,8 +3,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "field_tuple.h"
 #include "remote/fetch.h"
 #include "survey.h"
 
@@ -46,6 +48,13 @@ nb::tuple survey_of(const std::string& path, const std::string& name, const std:
   return nb::make_tuple(found.bytes, found.version, blocks);
 }
 
+void peek_at(const std::string& path, const std::string& name, const std::string& encoding,
+             const std::vector<FieldTuple>& fields, std::shared_ptr<FetchQueue> fetches) {
+  const std::vector<Field> made = fields_of(fields);
+  const nb::gil_scoped_release released;
+  peek(Store(std::move(fetches)), path, name, encoding, made);
+}
+
 void fail_with(FetchQueue& queue, Fetch& fetch, const std::string& code, const std::string& message,
                const std::vector<std::string>& notes, const std::string& advice) {
   queue.fail_with(fetch, {.code = code, .message = message, .notes = notes, .advice = advice});
@@ -76,6 +85,7 @@ void bind_remote(nb::module_& m) {
 
   nb::class_<StopFlag>(m, "StopFlag").def(nb::init<>()).def("set", [](StopFlag& flag) { flag.set = true; });
   m.def("survey", &survey_of, "path"_a, "name"_a, "encoding"_a, "fetches"_a.none(), "stop"_a);
+  m.def("peek", &peek_at, "path"_a, "name"_a, "encoding"_a, "fields"_a, "fetches"_a.none());
 }
 
 }  // namespace sexpgpu::dataio

@@ -10,6 +10,19 @@
 namespace sexpgpu::dataio {
 namespace {
 
+// Rows that follow each other in the array's own memory are taken as they lie there.
+template <typename Array>
+std::optional<BytesRows> rows_in_place(const std::shared_ptr<arrow::Array>& values, const Field& field) {
+  const auto& array = static_cast<const Array&>(*values);
+  const int64_t rows = array.length();
+  if (rows == 0 || !array.value_data()) return std::nullopt;
+  const auto* offsets = array.raw_value_offsets();
+  bool good = true;
+  for (int64_t row = 0; row < rows; ++row) good &= offsets[row + 1] - offsets[row] == field.bytes;
+  if (!good) return std::nullopt;
+  return BytesRows{{array.value_data()->data() + offsets[0], values}, rows, std::nullopt};
+}
+
 template <typename Array>
 BytesRows copy_rows(const arrow::Array& values, const Field& field) {
   const auto& array = static_cast<const Array&>(values);
@@ -48,8 +61,12 @@ void check_bools(BytesRows& out, const Field& field) {
 BytesRows bytes_rows(const std::shared_ptr<arrow::Array>& values, const Field& field) {
   BytesRows out = [&]() -> BytesRows {
     switch (values->type_id()) {
-      case arrow::Type::BINARY: return copy_rows<arrow::BinaryArray>(*values, field);
-      case arrow::Type::LARGE_BINARY: return copy_rows<arrow::LargeBinaryArray>(*values, field);
+      case arrow::Type::BINARY:
+        if (auto rows = rows_in_place<arrow::BinaryArray>(values, field)) return *rows;
+        return copy_rows<arrow::BinaryArray>(*values, field);
+      case arrow::Type::LARGE_BINARY:
+        if (auto rows = rows_in_place<arrow::LargeBinaryArray>(values, field)) return *rows;
+        return copy_rows<arrow::LargeBinaryArray>(*values, field);
       case arrow::Type::BINARY_VIEW: return copy_rows<arrow::BinaryViewArray>(*values, field);
       default: return copy_rows<arrow::FixedSizeBinaryArray>(*values, field);
     }
