@@ -33,6 +33,8 @@ from sexpgpu.compiler.passes.reading import dot_numbers
 TILE = (6, 16, 4)
 #: Rows and columns of one piece of work.
 PIECE = (48, 128)
+#: Rows of the right operand longer than this fall on the same few sets of the cache: packing pays there too.
+WIDEST = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Product:
     def tiled(self) -> bool:
         """Whether it fills tiles, and its operands are read along their rows."""
         rows, columns, _ = TILE
-        strided = self.turned[0] and not self.lead
+        strided = self.turned[0] and not self.lead or self.columns > WIDEST
         return not strided and self.rows >= rows and self.columns % columns == 0
 
 
@@ -85,7 +87,8 @@ def _schedule(p: Product) -> ir.Attribute:
     config = (f"#iree_cpu.lowering_config<distribution = [{piece}], "
               f"vector_common_parallel = [{lead}{TILE[0]}, {TILE[1]}, 0], "
               f"vector_reduction = [{'0, ' if p.lead else ''}0, 0, {TILE[2]}]>")
-    pipeline = "#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, {enable_loop_peeling}>"
+    pipeline = ("#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
+                "{enable_loop_peeling}>")
     return ir.Attribute.parse(
         f"#iree_codegen.compilation_info<lowering_config = {config}, translation_info = {pipeline}>")
 
@@ -190,7 +193,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     for func in fn.functions(module):
         dots = [(op, p) for op in fn.walk(fn.body(func)) if (p := product_of(op)) is not None]
         for op, p in dots:
-            if not p.lead:
+            if p.tiled and not p.lead:
                 _store_operands(op)
                 _store_result(op)
         for op, p in dots:
