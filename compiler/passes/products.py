@@ -55,7 +55,7 @@ class Product:
     def tiled(self) -> bool:
         """Whether it fills tiles, and its operands are read along their rows."""
         rows, columns, _ = TILE
-        strided = self.turned[0] and not self.lead or self.columns > WIDEST
+        strided = (self.turned[0] and not self.lead) or self.columns > WIDEST
         return not strided and self.rows >= rows and self.columns % columns == 0
 
 

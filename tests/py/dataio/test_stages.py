@@ -264,3 +264,24 @@ def test_ranks_agree_on_where_a_stage_of_unknown_length_ends(
             assert all(loader.next() is None for loader in loaders)
         for loader in loaders:
             loader.close()
+
+
+@pytest.mark.parametrize("shuffle", [0, 13])
+@pytest.mark.parametrize("world", [1, 2, 3])
+def test_the_last_batch_of_a_stage_of_unknown_length_is_shorter(tmp_path: Path, shuffle: int, world: int) -> None:
+    """As evaluations read: every row once, whatever is left for the last batch, and then the end."""
+    for left_out in range(12):
+        ids = [*range(60 - left_out), *range(-left_out, 0)]
+        folder = tmp_path / str(left_out)
+        folder.mkdir()
+        spec = make_stage(folder, [ModelSource((tuple(ids),), "parquet", None)], batch=4, shuffle=shuffle,
+                          infinite=False)
+        loaders = [Loader(spec, rank=r, world=world, partial=True, on_bad_data="skip-record") for r in range(world)]
+        got: list[int] = []
+        while batches := [batch for loader in loaders if (batch := loader.next()) is not None]:
+            assert len(batches) == world
+            for batch in batches:
+                got += [int(i) for i in batch.arrays["id"][:batch.records]]
+        assert sorted(got) == list(range(60 - left_out))
+        for loader in loaders:
+            loader.close()

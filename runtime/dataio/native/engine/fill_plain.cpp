@@ -15,6 +15,7 @@ class PlainFiller final : public Filler {
     while (draft.done < draft.records) {
       const int64_t row = draft.first + share_.offset() + draft.done;
       Row found;
+      asked_ = row;
       const Stream::Found answer = stream.at(row, found);
       if (answer == Stream::Found::wait) return Status::wait;
       if (answer == Stream::Found::end) return Status::end;
@@ -26,10 +27,13 @@ class PlainFiller final : public Filler {
       }
       draft.done += count;
     }
-    if (!whole_) return Status::full;
-    // Every rank looks as far as the last one: only then do all know the same of where the stream ends.
-    Row last;
-    switch (stream.at(draft.first + draft.rows - 1, last)) {
+    // Every rank looks as far as the last one: only then do all know the same of where the stream ends. What has been
+    // looked at before is behind: the end was found there.
+    const int64_t last = draft.first + draft.rows - 1;
+    if (!whole_ || last < asked_) return Status::full;
+    asked_ = last;
+    Row unused;
+    switch (stream.at(last, unused)) {
       case Stream::Found::wait: return Status::wait;
       case Stream::Found::end: return Status::end;
       default: return Status::full;
@@ -42,6 +46,7 @@ class PlainFiller final : public Filler {
   const SlabShape& shape_;
   Share share_;
   bool whole_;
+  int64_t asked_ = -1;  // of the stream, last
 };
 
 }  // namespace

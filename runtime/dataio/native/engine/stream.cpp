@@ -150,7 +150,9 @@ Stream::Found Stream::at(int64_t row, Row& out) {
 
 Anchor Stream::anchor() const {
   Anchor anchor;
-  anchor.row = mix_ ? mix_->row() : row_ + 1;
+  const int64_t stop = endless_ || epoch_rows_ < 0 ? INT64_MAX : base_ + epoch_rows_;
+  const int64_t next = std::min(row_ + 1, stop);  // the end is found by asking for rows behind it
+  anchor.row = mix_ ? mix_->row() : next;
   anchor.since = mix_ ? mix_->since() : 0;
   for (size_t s = 0; s < sources_.size(); ++s) {
     const Source& source = sources_[s];
@@ -160,7 +162,7 @@ Anchor Stream::anchor() const {
       own.taken = mix_->sources()[s].taken;
       own.base = mix_->sources()[s].base;
     } else {
-      own.taken = row_ + 1;
+      own.taken = next;
     }
     own.omitted = source.omitted;
     own.epoch_rows = source.feed->epoch_rows();
