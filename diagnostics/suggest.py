@@ -21,7 +21,7 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     typos = [choice for choice in listed if len(word) > 3 and abs(len(word) - len(choice)) < 2
              and _shares_enough(word, choice) and distance(word, choice) == 1]
     if typos:
-        return min(typos, key=lambda choice: sorted(choice) != sorted(word))
+        return min(typos, key=lambda choice: (sorted(choice) != sorted(word), -_common_start(word, choice)))
     other = of_another_library(word, listed)
     if other is not None:
         return other
@@ -52,6 +52,10 @@ def distance(a: str, b: str) -> int:
                 cost = min(cost, older[j - 2] + 1)
             row.append(cost)
     return row[-1]
+
+
+def _common_start(a: str, b: str) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _plain(word: str) -> str:

@@ -25,7 +25,7 @@ for values in batch.values():
     values[...] = 0.5
 rates = [1e-4] * len(session.manifest.schedules)
 resident = []
-for step in range(60):
+for step in range(100):
     for part in range(2):
         session.microbatch(batch, (0, step, part, 0), rates)
     session.update(rates, 2)
@@ -45,9 +45,9 @@ def test_memory_stays(tmp_path):
     """What is lost a step would be a gradient or an activation: 256 KiB at least, 10 MiB in 40 steps."""
     run("sexpc", "build", SOURCE, "-o", tmp_path / "again.vmfb")
     values, peak = resident(tmp_path / "again.vmfb")
-    assert values[-1] - values[1] < 6, values
+    assert values[-1] - values[5] < 6, values
     run("sexpc", "build", SOURCE, "-o", tmp_path / "kept.vmfb", "-D", "again=false")
     kept, without = resident(tmp_path / "kept.vmfb")
-    assert kept[-1] - kept[1] < 6, kept
+    assert kept[-1] - kept[5] < 6, kept
     # Each layer keeps six activations of half a MiB, or with `remat` one.
     assert peak < without - 8, (peak, without)
