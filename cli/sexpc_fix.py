@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from sexpgpu.compiler.frontend.experiment import check
 from sexpgpu.compiler.frontend.repair import repaired
-from sexpgpu.compiler.frontend.report import Reporter
+from sexpgpu.compiler.frontend.report import Reporter, is_written
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Edit, Fix, SexpError
 from sexpgpu.diagnostics.edits import applied, overlap
 from sexpgpu.diagnostics.emit import exit_status
 from sexpgpu.diagnostics.span import SourceFile, SourceMap
+from sexpgpu.runtime.replace import replace_file
 
 #: A fix can uncover what it hid; so often that is followed.
 MOST_ROUNDS = 10
@@ -28,7 +27,7 @@ MOST_ROUNDS = 10
 def fix(path: Path, overrides: Mapping[str, str], sources: SourceMap, found: Sequence[Diagnostic]
         ) -> list[Diagnostic]:
     """What is left of `found` after the safe fixes. The files are changed, and `sources` holds their new texts."""
-    before = {source.name: source.text for source in sources if not source.name.startswith(("<prelude>/", "-D "))}
+    before = {source.name: source.text for source in sources if is_written(source.name)}
     texts, left, done = dict(before), list(found), []
     for _ in range(MOST_ROUNDS):
         chosen = _chosen(left, texts)
@@ -82,22 +81,7 @@ def _write(before: Mapping[str, str], after: Mapping[str, str]) -> None:
         target = Path(os.path.realpath(name))   # a link stays a link
         try:
             mark = target.read_bytes()[:3] == b"\xef\xbb\xbf"
-            _replace(target, text.encode("utf-8-sig" if mark else "utf-8"))
+            replace_file(target, text.encode("utf-8-sig" if mark else "utf-8"))
         except OSError as error:
             raise SexpError(Diagnostic("E-RUN-002", f"`{name}` cannot be written: {error.strerror or error}",
                                        fix=Fix("without `--fix`, the changes are shown only"))) from None
-
-
-def _replace(target: Path, content: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, target.stat().st_mode & 0o7777)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -19,7 +19,7 @@ from sexpgpu.compiler.frontend.places import Places
 from sexpgpu.compiler.frontend.repair_guesses import guesses
 from sexpgpu.compiler.frontend.repair_names import regrouped
 from sexpgpu.compiler.frontend.repair_reading import openings
-from sexpgpu.compiler.frontend.report import PRELUDE, Reporter
+from sexpgpu.compiler.frontend.report import Reporter, is_written
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Severity, SourceMap
 from sexpgpu.diagnostics.edits import applied
 
@@ -66,7 +66,7 @@ class _Repair:
     def __init__(self, path: Path, overrides: Mapping[str, str], sources: SourceMap, found: Sequence[Diagnostic]
                  ) -> None:
         self._path, self._overrides, self._found = path, overrides, found
-        self._texts = {source.name: source.text for source in sources if _is_file(source.name)}
+        self._texts = {source.name: source.text for source in sources if is_written(source.name)}
         self._places = Places(sources)
         self._errors = Counter(_key(d) for d in found if d.severity is Severity.ERROR)
         self._left, self._work = MOST_IN_ALL, 0
@@ -159,7 +159,3 @@ class _Repair:
 
 def _key(diagnostic: Diagnostic) -> tuple[str, str]:
     return diagnostic.code, diagnostic.message
-
-
-def _is_file(name: str) -> bool:
-    return not name.startswith((PRELUDE, "-D "))

@@ -27,6 +27,11 @@ class Activation:
     location: object = None
 
 
+def is_written(name: str) -> bool:
+    """Whether a source of this name is the user's text: no part of the prelude, and no value of `-D`."""
+    return not name.startswith((PRELUDE, "-D "))
+
+
 def in_prelude(span: Span) -> bool:
     return span.file.startswith(PRELUDE)
 

@@ -11,12 +11,13 @@ from iree.compiler import ir
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes import products
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
-from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version, write_atomically
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
 from sexpgpu.compiler.passes.legalize import LEGALIZE, LegalizeOptions
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
 from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.runtime.artifact.seal import seal_bytes
+from sexpgpu.runtime.replace import replace_file
 
 SCHEMA = 1
 
@@ -80,4 +81,6 @@ def build(module: ir.Module, target: Target | str, out_path: Path | str, options
     """Compiles and writes the artifact, whole or not at all."""
     chosen = parse_target(target) if isinstance(target, str) else target
     data = compile_module(module, chosen, options, emit=emit, timings=timings)
-    write_atomically(seal_bytes(data), Path(out_path))
+    path = Path(out_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, seal_bytes(data))

@@ -5,9 +5,9 @@ unpacks results for a kernel of 8 x 8. With sixteen vector registers both wait f
 multiply-adds. A tile of 6 rows by 16 columns has six for twelve, reads operands where they lie, and lets what follows
 (a bias, a residual) run on the tile while it is in registers. So a product of f32 becomes a `linalg` product with that
 tile written on it. What contracts the rows of both operands (the gradient of a weight, a sum over all tokens) stays
-with data tiling: its operands are read with long strides, and packing pays.
+with data tiling: its operands are read with long strides, and packing pays. So do wide right operands.
 
-Two barriers keep the fusion around products cheap:
+Two barriers keep the fusion around what is tiled cheap:
 
 - an elementwise operand is stored once, because everything that reads it (the products of both gradients, the sum for
   a bias) would compute it again;

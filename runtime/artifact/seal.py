@@ -14,9 +14,10 @@ means trusting who built it.
 from __future__ import annotations
 
 import hashlib
-import os
 from enum import Enum
 from pathlib import Path
+
+from sexpgpu.runtime.replace import replace_file
 
 MAGIC = b"SEXPGPU-SEAL-1\r\n"
 SIZE = 64
@@ -43,12 +44,7 @@ def seal_bytes(data: bytes) -> bytes:
 def seal(path: str | Path) -> None:
     """Seals the file in place: the sealed copy replaces it in one step."""
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(seal_bytes(path.read_bytes()))
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, seal_bytes(path.read_bytes()))
 
 
 def check(data: bytes) -> Damage | None:

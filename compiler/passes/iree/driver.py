@@ -6,8 +6,6 @@ One process may compile many modules; the libraries are loaded once.
 from __future__ import annotations
 
 import ctypes
-import os
-import tempfile
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -82,20 +80,3 @@ def _skip_verifying(invocation: Invocation) -> None:
     set_verify = ctypes_dl._dylib.ireeCompilerInvocationSetVerifyIR
     set_verify.restype, set_verify.argtypes = None, [ctypes.c_void_p, ctypes.c_bool]
     set_verify(invocation._inv_p, False)
-
-
-def write_atomically(data: bytes, path: Path) -> None:
-    """Under a temporary name in the same folder, then renamed: a reader sees all of it or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        # mkstemp makes the file private; the artifact gets the permissions any new file would.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -6,8 +6,8 @@ import fnmatch
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from sexpgpu.diagnostics import Diagnostic, one_of
 from sexpgpu.runtime.dataio.encodings import ENCODINGS, encoding_of
@@ -16,6 +16,7 @@ from sexpgpu.runtime.dataio.located import SourceFile, located
 from sexpgpu.runtime.dataio.manifest.model import Manifest, Shard, total
 from sexpgpu.runtime.dataio.manifest.survey import Surveyor
 from sexpgpu.runtime.dataio.remote.address import is_s3, parts, scheme_of
+from sexpgpu.runtime.replace import replace_file
 
 _PATTERN = frozenset("*?[")
 
@@ -82,18 +83,8 @@ def write_manifest(manifest: Manifest, out: str) -> None:
 
         put(out, out, data)
         return
-    partial = f"{out}.{os.getpid()}.partial"
     try:
-        try:
-            with open(partial, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, out)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(partial)
-            raise
+        replace_file(Path(out), data)
     except OSError as problem:
         raise error("E-STORE-008", f"`{out}` could not be written: {problem.strerror or problem}") from None
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +19,23 @@ from sexpgpu.diagnostics import Diagnostic, SexpError
 from sexpgpu.runtime.dataio import Batch, FieldSpec, FilesSource, Loader, LoaderSpec, StageSpec
 
 DTYPES = ("f32", "bf16", "f16", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
+
+
+@contextmanager
+def interrupted(after: float, within: float) -> Iterator[None]:
+    """Ctrl-C in `after` seconds; the block ends by it, no later than `within` seconds from then."""
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(after, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        yield
+    assert time.monotonic() - sent[0] < within
+    timer.join()
 
 
 def write(path: Path, columns: dict[str, pa.Array] | pa.Table, **options: object) -> Path:

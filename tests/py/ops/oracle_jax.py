@@ -93,13 +93,13 @@ def cotangent(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     return np.random.default_rng(5).standard_normal(shape).astype(dtype)
 
 
-def compare(case: Case, outcome: Outcome) -> None:
-    """Results and gradients are JAX's."""
+def differences(case: Case, outcome: Outcome) -> list[str]:
+    """What is not JAX's among the results and the gradients, in words."""
     wanted = case.expected(*case.arguments.values())
     listed = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
-    assert len(listed) == len(outcome.results), "number of results"
-    for got, want in zip(outcome.results, listed, strict=True):
-        close(f"{case.name}: value", got, np.asarray(want), case.tolerance)
+    if len(listed) != len(outcome.results):
+        return [f"{case.name}: {len(outcome.results)} results, expected {len(listed)}"]
+    pairs = [("value", got, np.asarray(want)) for got, want in zip(outcome.results, listed, strict=True)]
     if case.grad:
         positions = case.float_positions()
 
@@ -111,17 +111,23 @@ def compare(case: Case, outcome: Outcome) -> None:
 
         out, pull = jax.vjp(of, *[list(case.arguments.values())[i] for i in positions])
         seed = cotangent(out.shape, out.dtype) if out.shape else np.ones((), out.dtype)
-        for i, got, want in zip(positions, outcome.gradients, pull(seed), strict=True):
-            close(f"{case.name}: gradient of {list(case.arguments)[i]}", got, np.asarray(want), case.tolerance)
+        pairs += [(f"gradient of {list(case.arguments)[i]}", got, np.asarray(want))
+                  for i, got, want in zip(positions, outcome.gradients, pull(seed), strict=True)]
+    return [f"{case.name}: {what}: {wrong}" for what, got, want in pairs
+            if (wrong := difference(got, want, case.tolerance))]
 
 
-def close(what: str, got: np.ndarray, want: np.ndarray, tolerance: float) -> None:
-    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
-    if want.dtype.kind in "biu":
-        assert got.dtype == want.dtype, f"{what}: dtype {got.dtype}, expected {want.dtype}"
-        np.testing.assert_array_equal(got, want, err_msg=what)
-        return
-    assert got.dtype.name == want.dtype.name, f"{what}: dtype {got.dtype}, expected {want.dtype}"
-    got, want = got.astype(np.float64), want.astype(np.float64)
-    scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0)))
-    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale, equal_nan=True, err_msg=what)
+def difference(got: np.ndarray, want: np.ndarray, tolerance: float) -> str:
+    """Nothing where `got` is `want`: integers exactly, floats to the tolerance, NaN where NaN is."""
+    if (got.shape, got.dtype.name) != (want.shape, want.dtype.name):
+        return f"{got.dtype} {got.shape}, expected {want.dtype} {want.shape}"
+    try:
+        if want.dtype.kind in "biu":
+            np.testing.assert_array_equal(got, want)
+        else:
+            got, want = got.astype(np.float64), want.astype(np.float64)
+            scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0)))
+            np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    except AssertionError as error:
+        return str(error)
+    return ""

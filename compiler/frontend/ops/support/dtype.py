@@ -10,6 +10,7 @@ from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call
 from sexpgpu.compiler.frontend.ops.support.staged import describe, wrapped
 from sexpgpu.diagnostics import Edit, Fix, Label, Span, did_you_mean, one_of
+from sexpgpu.diagnostics.suggest import is_sure, of_another_library
 from sexpgpu.runtime.dtypes import DTYPES, DType
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ def dtype_word(call: Call, parameter: str, value: object, default: DType | None 
     near = did_you_mean(f":{name}", words) if isinstance(name, str) else None
     call.fail("E-TYPE-001", f"{shown} is not a dtype", at=call.where(parameter), label="not a dtype",
               fix=Fix(f"the dtypes are {one_of(str(value), words)}",
-                      (Edit(call.where(parameter), near),) if near else (), True))
+                      (Edit(call.where(parameter), near),) if near else (), near is not None and _is_meant(name, near)))
+
+
+def _is_meant(word: str, near: str) -> bool:
+    """Whether `near` is a slip away from the word, or what another library's word says."""
+    return is_sure(f":{word}", near) or of_another_library(f":{word}", [near]) is not None
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:

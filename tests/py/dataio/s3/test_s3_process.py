@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from dataio_helpers import id_spec, read_ids, write_ids
+from dataio_helpers import id_spec, interrupted, read_ids, write_ids
 from fault_proxy import NONE, Fault, FaultProxy
 from s3_server import Server
 from sexpgpu.diagnostics import SexpError
@@ -114,18 +114,8 @@ def deaf() -> Iterator[str]:
 
 def test_ctrl_c_while_connecting_hangs(spec: LoaderSpec, deaf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", deaf)
-    sent: list[float] = []
-
-    def interrupt() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(0.7, interrupt)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted(0.7, within=0.8):   # the wait for a thread that can be reached is 1 s
         Loader(spec)
-    assert time.monotonic() - sent[0] < 0.8  # the wait for a thread that can be reached is 1 s
-    timer.join()
 
 
 @pytest.mark.parametrize("where", ["opening", "reading"])
@@ -134,18 +124,8 @@ def test_ctrl_c_while_s3_hangs(spec: LoaderSpec, patient: FaultProxy, where: str
         patient.plan = lambda _: Fault(hang=True)
     else:
         hang_after_opening(patient)
-    sent: list[float] = []
-
-    def interrupt() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(0.5, interrupt)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt), Loader(spec) as loader:
+    with interrupted(0.5, within=1.0), Loader(spec) as loader:   # 0.2 s on a machine with nothing else to do
         loader.next()
-    assert time.monotonic() - sent[0] < 1.0  # 0.2 s on a machine with nothing else to do
-    timer.join()
     # On a busy machine one may have been caught while it made its client: nothing reaches it there.
     until = time.monotonic() + 20
     while any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate()):
