@@ -7,10 +7,10 @@ built-ins, so that no user's name changes what a function of the language does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from enum import Enum
+from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from sexpgpu.compiler.frontend.data import Datum, Form
 from sexpgpu.compiler.frontend.ops import OPS
@@ -97,28 +97,57 @@ def prelude_names() -> set[str]:
     return {match[2] for text in texts for match in _DEFINITION.finditer(text) if not match[2].startswith("%")}
 
 
+class _Place(NamedTuple):
+    """Where a definition of the prelude begins and ends, as indices into the text."""
+
+    kind: Kind
+    source: SourceFile
+    start: int
+    end: int
+
+
+# Kept for the next check in this process: a search for a fix checks dozens of texts, and all use the same prelude.
+
+@cache
+def _definitions(folder: Path) -> dict[str, _Place]:
+    kinds: dict[str, Kind] = {"defun": "function", "defmacro": "macro", "defvar": "variable"}
+    places: dict[str, _Place] = {}
+    for path in sorted(folder.glob("*.sexp")):
+        source = SourceFile(PRELUDE + path.name, path.read_text(encoding="utf-8"))
+        for match in _DEFINITION.finditer(source.text):
+            following = _FORM.search(source.text, match.start() + 1)
+            end = following.start() if following else len(source.text)
+            places[match[2]] = _Place(kinds[match[1]], source, match.start(), end)
+    return places
+
+
+@cache
+def _form(place: _Place) -> Form:
+    text, wrong = place.source.text, list[Diagnostic]()
+    # Newlines before the definition keep its lines where they are in the file.
+    lines = "\n" * text.count("\n", 0, place.start)
+    data: list[Datum] = read(SourceFile(place.source.name, lines + text[place.start:place.end]), wrong.append)
+    assert not wrong and isinstance(data[0], Form), f"{place.source.name}: {text[place.start:place.end]}"
+    return data[0]
+
+
 class PreludeModule:
     """The part of the language that is written in the language. Definitions are found by a scan of the text, and read
     when they are first used: an experiment pays for what it uses."""
 
     is_prelude = True
 
-    def __init__(self, folder: Path, sources: SourceMap, report: Callable[[Diagnostic], None]) -> None:
-        self._sources, self._report = sources, report
+    def __init__(self, folder: Path, sources: SourceMap) -> None:
+        self._sources = sources
         self._table: dict[str, Global] = {}
-        self._places: dict[str, tuple[Kind, SourceFile, int]] = {}
-        kinds: dict[str, Kind] = {"defun": "function", "defmacro": "macro", "defvar": "variable"}
-        for path in sorted(folder.glob("*.sexp")):
-            source = SourceFile(PRELUDE + path.name, path.read_text(encoding="utf-8"))
-            for match in _DEFINITION.finditer(source.text):
-                self._places[match[2]] = (kinds[match[1]], source, match.start())
+        self._places = _definitions(folder)
 
     def find(self, name: str) -> Global | Op | None:
         found = self._table.get(name)
         if found is not None:
             return found
         place = self._places.get(name)
-        return OPS.get(name) if place is None else self._load(name, *place)
+        return OPS.get(name) if place is None else self._load(name, place)
 
     def find_beyond(self, name: str) -> Op | None:
         return OPS.get(name)
@@ -126,13 +155,7 @@ class PreludeModule:
     def visible(self) -> set[str]:
         return set(self._places) | set(OPS)
 
-    def _load(self, name: str, kind: Kind, source: SourceFile, start: int) -> Global:
-        self._sources.add(source)
-        following = _FORM.search(source.text, start + 1)
-        # Newlines before the definition keep its lines where they are in the file.
-        text = "\n" * source.text.count("\n", 0, start) + source.text[start:following.start() if following else None]
-        data: list[Datum] = read(SourceFile(source.name, text), self._report)
-        form = data[0]
-        assert isinstance(form, Form), f"{source.name}: {name}"
-        found = self._table[name] = Global(name, kind, form, self)
+    def _load(self, name: str, place: _Place) -> Global:
+        self._sources.add(place.source)
+        found = self._table[name] = Global(name, place.kind, _form(place), self)
         return found

@@ -53,7 +53,7 @@ class Evaluator:
         self.staging = Staging(self)
         self.initialisers = Initialisers(self)
         self.location = Locations(reporter).of
-        self.prelude = PreludeModule(Path(__file__).parent / "prelude", sources, reporter.add)
+        self.prelude = PreludeModule(Path(__file__).parent / "prelude", sources)
         self.user = UserModule(self.prelude)
         self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}
         self.unresolved: list[tuple[Analyzer, str, Span, set[str]]] = []

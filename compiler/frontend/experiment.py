@@ -9,13 +9,14 @@ bad loader and a bad product are shown together. Nothing is compiled, opened or 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.data import Datum
 from sexpgpu.compiler.frontend.deep_stack import with_deep_stack
-from sexpgpu.compiler.frontend.lean_import import import_ir
+from sexpgpu.compiler.frontend.lean_import import lean_ir
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.sources import Files
@@ -51,11 +52,10 @@ def check(path: Path, *, overrides: Mapping[str, str], sources: SourceMap, modul
 
     def staged() -> StagedModule | None:
         # Here, where staging begins, IREE is imported: a text that cannot be read costs no import.
-        if not module:
-            import_ir()
-        from sexpgpu.compiler.frontend.staging_experiment import stage
+        with nullcontext() if module else lean_ir():
+            from sexpgpu.compiler.frontend.staging_experiment import stage
 
-        return stage(path, files, replaced, sources, reporter, finish=module)
+            return stage(path, files, replaced, sources, reporter, finish=module)
 
     result = with_deep_stack(staged)
     return (None if reporter.errors else result), _wanted(reporter.ordered(files.names), sources)

@@ -23,12 +23,14 @@ from sexpgpu.compiler.frontend.report import Reporter, is_written
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Severity, SourceMap
 from sexpgpu.diagnostics.edits import applied
 
-#: Of how many errors a fix is searched, and how many changes are tried for one, and in all.
+#: Of how many errors a fix is searched, and how many changes are tried for one.
 MOST_ERRORS = 12
-MOST_TRIES = 24
-MOST_IN_ALL = 60
-#: Calls and turns that all checks of changed texts may take together; one change of a large program is always tried.
-MOST_WORK = 5_000
+MOST_TRIES = 20
+#: What all trials of a program may take together, in calls and turns of its evaluation (about 0.3 ms each): a search
+#: takes no longer than a check. One change of a large program is always tried.
+MOST_WORK = 1_000
+#: What reading the text and beginning the evaluation costs, in the same unit.
+_TO_BEGIN = 25
 
 #: The families whose mistakes are worth guessing at; of the others only what was proposed is tried.
 _GUESSED = ("SHAPE", "TYPE", "ARITY", "CONTRACT")
@@ -69,7 +71,7 @@ class _Repair:
         self._texts = {source.name: source.text for source in sources if is_written(source.name)}
         self._places = Places(sources)
         self._errors = Counter(_key(d) for d in found if d.severity is Severity.ERROR)
-        self._left, self._work = MOST_IN_ALL, 0
+        self._work = 0
 
     def run(self) -> list[Diagnostic]:
         errors = 0
@@ -84,9 +86,8 @@ class _Repair:
         if diagnostic.severity is Severity.WARNING:
             return diagnostic
         for candidate in islice(self._candidates(diagnostic), MOST_TRIES):
-            if self._left <= 0 or self._work > MOST_WORK:
+            if self._work > MOST_WORK:
                 break
-            self._left -= 1
             if self._holds(diagnostic, candidate.edits):
                 return replace(diagnostic, fix=candidate)
             if second is None and diagnostic.code.startswith("E-READ") and self._reads(diagnostic, candidate.edits):
@@ -122,7 +123,7 @@ class _Repair:
         except (_Refuted, Exception):   # a fault of ours in a trial hides nothing of what is known
             return False
         finally:
-            self._work += watch.work
+            self._work += _TO_BEGIN + watch.work
         return True
 
     def _reads(self, diagnostic: Diagnostic, edits: Sequence[Edit]) -> bool:
@@ -137,7 +138,7 @@ class _Repair:
                   texts=applied(self._texts, edits), reporter=after)
         except Exception:   # as above
             return False
-        self._work += after.work
+        self._work += _TO_BEGIN + after.work
         errors = [d for d in after.found if d.severity is Severity.ERROR]
         reading = Counter(_key(d) for d in errors if d.code.startswith("E-READ"))
         if reading - allowed:
