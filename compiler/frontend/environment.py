@@ -10,7 +10,7 @@ import re
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from sexpgpu.compiler.frontend.data import Datum, Form
 from sexpgpu.compiler.frontend.ops import OPS
@@ -97,13 +97,8 @@ def prelude_names() -> set[str]:
     return {match[2] for text in texts for match in _DEFINITION.finditer(text) if not match[2].startswith("%")}
 
 
-class _Place(NamedTuple):
-    """Where a definition of the prelude begins and ends, as indices into the text."""
-
-    kind: Kind
-    source: SourceFile
-    start: int
-    end: int
+#: A definition of the prelude: its kind, its file, and where it begins and ends there, as indices into the text.
+_Place: TypeAlias = "tuple[Kind, SourceFile, int, int]"
 
 
 # Kept for the next check in this process: a search for a fix checks dozens of texts, and all use the same prelude.
@@ -117,17 +112,18 @@ def _definitions(folder: Path) -> dict[str, _Place]:
         for match in _DEFINITION.finditer(source.text):
             following = _FORM.search(source.text, match.start() + 1)
             end = following.start() if following else len(source.text)
-            places[match[2]] = _Place(kinds[match[1]], source, match.start(), end)
+            places[match[2]] = kinds[match[1]], source, match.start(), end
     return places
 
 
 @cache
 def _form(place: _Place) -> Form:
-    text, wrong = place.source.text, list[Diagnostic]()
+    _, source, start, end = place
+    wrong: list[Diagnostic] = []
     # Newlines before the definition keep its lines where they are in the file.
-    lines = "\n" * text.count("\n", 0, place.start)
-    data: list[Datum] = read(SourceFile(place.source.name, lines + text[place.start:place.end]), wrong.append)
-    assert not wrong and isinstance(data[0], Form), f"{place.source.name}: {text[place.start:place.end]}"
+    lines = "\n" * source.text.count("\n", 0, start)
+    data: list[Datum] = read(SourceFile(source.name, lines + source.text[start:end]), wrong.append)
+    assert not wrong and isinstance(data[0], Form), f"{source.name}: {source.text[start:end]}"
     return data[0]
 
 
@@ -156,6 +152,7 @@ class PreludeModule:
         return set(self._places) | set(OPS)
 
     def _load(self, name: str, place: _Place) -> Global:
-        self._sources.add(place.source)
-        found = self._table[name] = Global(name, place.kind, _form(place), self)
+        kind, source, _, _ = place
+        self._sources.add(source)
+        found = self._table[name] = Global(name, kind, _form(place), self)
         return found
