@@ -2,7 +2,9 @@
 
 A page holds what stands instead of, or beside, the definitions of `base.sexp`: that and nothing else is what is wrong,
 or right. In the texts `=== CODE` begins a page and `---` its repaired half; `@define name=value` is a `-D`, `@target`
-what `--target` says, `@without name` takes a definition of the base away.
+what `--target` says, `@without name` takes a definition of the base away, `@saved` names an encoding other than UTF-8.
+After `@module` the text is no experiment but a module for `sexpc opt`. What the records must be like for a page of a
+run's codes is said by `DATA`.
 """
 
 from __future__ import annotations
@@ -15,14 +17,30 @@ _FOLDER = Path(__file__).parent
 _DEFINED = re.compile(r"^\(def\w+\s+([^\s()\[\]]+)", re.MULTILINE)
 
 
+#: The file that the programs read, in words: numbers are floats unless they are said to be whole.
+DATA = ("data/train.parquet has 64 rows: `x` (16 numbers), `y` (4 numbers), `label` (a whole number), `score` (4 "
+        "numbers, missing in some rows), `title` (text).")
+
+
 @dataclass(frozen=True, slots=True)
 class Half:
-    """`text` is what the page shows; `program` is the whole experiment."""
+    """`text` is what the page shows; `program` is the whole experiment, or the module."""
 
     text: str
     program: str
     defines: dict[str, str]
     target: str | None
+    saved: str
+    is_module: bool
+
+    @property
+    def conditions(self) -> str:
+        """What the command line, or the way the file is saved, adds to the text; empty where nothing does."""
+        words = [f"-D {name}={value}" for name, value in self.defines.items()]
+        words += [f"--target {self.target}"] if self.target else []
+        words += ["sexpc opt --pass autodiff{function=loss}"] if self.is_module else []
+        command = f"`{' '.join(words)}`" if words else ""
+        return command + (f"the file saved as {self.saved}" if self.saved != "utf-8" else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +51,7 @@ class Page:
 
 
 def page_of(code: str) -> Page | None:
-    """The page of a code; None of one that no program alone raises."""
+    """The page of a code; None of one that takes more than a program and records to raise."""
     return pages(code.split("-")[1].lower()).get(code)
 
 
@@ -55,9 +73,10 @@ def _half(block: str) -> Half:
     settings = [line[1:].partition(" ") for line in lines if line.startswith("@")]
     text = "\n".join(line for line in lines if not line.startswith("@")) + "\n"
     defines = dict(value.split("=", 1) for key, _, value in settings if key == "define")
-    target = next((value for key, _, value in settings if key == "target"), None)
+    given = {key: value for key, _, value in settings}
     taken = {*_DEFINED.findall(text), *(value for key, _, value in settings if key == "without")}
-    return Half(text, _base(taken) + text, defines, target)
+    program = text if "module" in given else _base(taken) + text
+    return Half(text, program, defines, given.get("target"), given.get("saved", "utf-8"), "module" in given)
 
 
 def _base(without: set[str]) -> str:
