@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.places import Places, integer_of, name_of
@@ -16,7 +17,8 @@ def constants(diagnostic: Diagnostic, places: Places, sites: list[Datum]) -> tup
     written: list[Fix] = []
     defined: list[Fix] = []
     for clue in diagnostic.clues:
-        for fix in (*_by_name(clue, diagnostic, places), *_constant(clue, places)):
+        home = diagnostic.primary.span.file if diagnostic.primary else None
+        for fix in (*_by_name(clue, diagnostic, places), *_constant(clue, places, home)):
             (defined if _is_shared(fix.edits[0].span, places) else written).append(fix)
     return written, defined
 
@@ -37,7 +39,11 @@ def _is_shared(span: Span, places: Places) -> bool:
     return any(isinstance(form, Form) and form.head in ("defvar", "field") for form in path)
 
 
-def _constant(clue: Clue, places: Places) -> Iterator[Fix]:
+def _line(span: Span, home: str | None) -> str:
+    return f"line {span.line}" if span.file == home else f"line {span.line} of {Path(span.file).name}"
+
+
+def _constant(clue: Clue, places: Places, home: str | None) -> Iterator[Fix]:
     path = places.path(clue.place)
     datum = path[-1] if path else None
     if len(path) > 1 and isinstance(path[-2], Form) and _key_of(path[-2], path[-1]) == "batch-size":
@@ -47,13 +53,13 @@ def _constant(clue: Clue, places: Places) -> Iterator[Fix]:
         if integer_of(value) == clue.found and path[0].items[1] is datum:
             yield Fix(f"with `(defvar {name_of(datum)} {clue.wanted})` it fits", (Edit(value.span, str(clue.wanted)),))
     elif integer_of(datum) == clue.found:
-        yield Fix(f"with {clue.wanted} in place of {clue.found} at line {clue.place.line} it fits",
+        yield Fix(f"with {clue.wanted} in place of {clue.found} at {_line(clue.place, home)} it fits",
                   (Edit(datum.span, str(clue.wanted)),))
     elif isinstance(datum, Form):
         for atom in _integers(datum):
             number = integer_of(atom)
             for other in _near(number, clue.found, clue.wanted):
-                yield Fix(f"with {other} in place of {number} at line {atom.span.line} it fits",
+                yield Fix(f"with {other} in place of {number} at {_line(atom.span, home)} it fits",
                           (Edit(atom.span, str(other)),))
         for name in names_in(datum):
             value = places.value_of(name, clue.place.file)

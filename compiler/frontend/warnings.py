@@ -1,5 +1,5 @@
 """What is allowed and rarely meant, told once everything is right: unread fields, parameters that nothing trains,
-schedules that outlast the run, the decay of vectors.
+schedules that outlast the run, the decay of vectors, a `defvar` hidden by a `let`.
 
 Each can be allowed where it stands, by a comment `; allow W-CODE` on its line or on the one above.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract_values import Loader, Optimizer, Run
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.values import Closure, origin_of
 from sexpgpu.diagnostics import Edit, Fix, Label
 
@@ -33,6 +34,7 @@ def warn(evaluator: Evaluator, contract: Contract, training: Trace, schedules: S
     _untrained(evaluator, training)
     _decayed_vectors(evaluator, contract, training)
     _late_schedules(evaluator, contract, schedules)
+    _hidden_variables(evaluator)
 
 
 def _unread_fields(evaluator: Evaluator, contract: Contract) -> None:
@@ -101,3 +103,35 @@ def _turns(function: object, place: Span) -> Iterator[tuple[str, int, Span]]:
                 yield name, int(number), origin.span if origin and origin.span else place
             elif isinstance(number, Closure):
                 yield from _turns(number, place)
+
+
+def _hidden_variables(evaluator: Evaluator) -> None:
+    """A `let` of a `defvar`'s name, unless its value is made of that one: `(let ((width (/ width 2))) …)`. Parameters
+    are not looked at: `width` is a good name for a definition and for what a function takes."""
+    variables = {name: item for name, item in evaluator.user.table.items() if item.kind == "variable"}
+    for item in evaluator.user.table.values():
+        for name, place in _bound_anew(item.form):
+            if name in variables:
+                evaluator.reporter.error(
+                    "W-NAME-007", f"this `{name}` hides the `defvar` of that name", place, "another value from here on",
+                    secondary=[Label(variables[name].span, "the definition")], fix="give one of them another name")
+
+
+def _bound_anew(datum: Datum) -> Iterator[tuple[str, Span]]:
+    """The names that a `let` binds to values that do not mention them."""
+    if not isinstance(datum, Form) or datum.head in ("quote", "quasiquote"):
+        return
+    if datum.head in ("let", "let*") and len(datum.items) > 1 and isinstance(datum.items[1], Form):
+        for binding in datum.items[1].items:
+            if isinstance(binding, Form) and len(binding.items) == 2:
+                name, value = binding.items
+                if isinstance(name, Atom) and isinstance(name.value, Symbol) and not _mentions(value, name.value):
+                    yield name.value.name, name.span
+    for item in datum.items:
+        yield from _bound_anew(item)
+
+
+def _mentions(datum: Datum, name: Symbol) -> bool:
+    if isinstance(datum, Form):
+        return any(_mentions(item, name) for item in datum.items)
+    return datum.value == name
