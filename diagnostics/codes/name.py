@@ -17,7 +17,7 @@ TABLE: tuple[Code, ...] = (
     Code("E-NAME-006", "unknown buffer",
          "`update-buffer` names a buffer that no `buffer` form declared before it."),
     Code("W-NAME-007", "definition hidden by a `let`",
-         "A `let` binds the name of a `defvar` to something else: from there on the name means the new value, and other "
+         "A `let` binds the name of a `defvar` to something else: inside it the name means the new value, while other "
          "functions still see the old one. A value made of the old one (`(let ((width (/ width 2))) …)`) and a "
          "parameter of that name are not warned of."),
 )
