@@ -10,7 +10,7 @@ from itertools import pairwise
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
 from sexpgpu.compiler.frontend.places import Places, integer_of, name_of
 from sexpgpu.compiler.frontend.printer import brief
-from sexpgpu.compiler.frontend.repair_sizes import constants, forms_in, names_in, other_names
+from sexpgpu.compiler.frontend.repair_sizes import constants, forms_in, names_in, other_names, siblings
 from sexpgpu.compiler.frontend.repair_words import words
 from sexpgpu.compiler.frontend.report import in_prelude
 from sexpgpu.compiler.frontend.special import SPECIAL
@@ -39,9 +39,15 @@ def guesses(diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     for site in sites if shapes else ():
         yield from _vectors_turned(site, places)
     written, defined = constants(diagnostic, places, sites)
-    yield from written
+    near = [fix for fix in written if any(site.span.contains(fix.edits[0].span) for site in sites)]
+    yield from near
     for call in calls:
         yield from _arguments_exchanged(call, places)
+    if shapes:
+        for site in sites:
+            if isinstance(site, Form) and site.head == "param":   # its shape, as that of its neighbour
+                yield from (fix for form in site.items if isinstance(form, Form) for fix in siblings(form, places))
+    yield from (fix for fix in written if fix not in near)
     if shapes:
         yield from other_names(diagnostic, places, [*sites, *calls])
         for form in (*sites, *calls):

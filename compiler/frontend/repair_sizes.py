@@ -121,7 +121,7 @@ def other_names(diagnostic: Diagnostic, places: Places, forms: list[Datum]) -> I
                         if other != name_of(item):
                             yield _renamed(item, other, places)
             if part.bracket == "[":
-                yield from _siblings(part, places)
+                yield from siblings(part, places)
 
 
 def _longer(form: Form, clue: Clue) -> Iterator[Fix]:
@@ -132,7 +132,7 @@ def _longer(form: Form, clue: Clue) -> Iterator[Fix]:
         yield Fix(f"with `{text}` as its end it fits", (Edit(end.span, text),))
 
 
-def _siblings(vector: Form, places: Places) -> Iterator[Fix]:
+def siblings(vector: Form, places: Places) -> Iterator[Fix]:
     """A shape with one of its sizes written as in another shape of the same function."""
     definition = places.definition(vector.span)
     around = forms_in(definition, 8) if definition else ()
