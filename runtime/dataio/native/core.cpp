@@ -15,6 +15,7 @@ constexpr int64_t kPieces = 128;                   // of tiny files, which make 
 constexpr int64_t kDecoderBytes = int64_t{16} << 20;  // the bytes of a file that one decoder holds
 constexpr int64_t kWindowBytes = int64_t{1} << 20;    // or this much for each field, where that is more
 constexpr int64_t kRecordDecoderBytes = int64_t{80} << 20;  // of zstd frames: units ahead, and the text of a job
+constexpr int64_t kThreadBytes = int64_t{8} << 20;    // what the allocator keeps for a thread of what came free
 constexpr int64_t kSlotBytes = 8;                     // the number of a row in the shuffle buffer
 constexpr int kFarThreads = 4;
 constexpr int64_t kSpareSlabs = 2;                    // one being filled, one in the hands of the caller
@@ -99,7 +100,8 @@ int64_t Core::memory_bound() const {
   // Far files hold what they read ahead, and each decoder's bytes a second time while they arrive.
   const int64_t far = store_->has_far() ? (settings_.threads + 3) * kRemoteHeldBytes + settings_.threads * kDecoderBytes
                                         : 0;
-  return slabs + slots * (row + kSlotBytes) + decoded + open * (decoder + 2 * piece) + far + held;
+  return slabs + slots * (row + kSlotBytes) + decoded + open * (decoder + 2 * piece) + far + held +
+         settings_.threads * kThreadBytes;
 }
 
 }  // namespace sexpgpu::dataio

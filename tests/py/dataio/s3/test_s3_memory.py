@@ -34,7 +34,7 @@ def check(spec: LoaderSpec, epochs: int, **options: object) -> None:
 def test_ceiling(server: Server, tmp_path: Path, row_group: int, shuffle: int) -> None:
     write_wide(tmp_path / "w.parquet", ROWS, 513, row_group)
     uri = server.put(f"memory/{row_group}.parquet", tmp_path / "w.parquet")
-    check(make_spec(tmp_path, [uri], FIELD, batch=64, shuffle=shuffle, infinite=True), 25, threads=1)
+    check(make_spec(tmp_path, [uri], FIELD, batch=64, shuffle=shuffle, infinite=True), 28, threads=1)
 
 
 def test_ceiling_of_records(server: Server, tmp_path: Path) -> None:
@@ -43,4 +43,4 @@ def test_ceiling_of_records(server: Server, tmp_path: Path) -> None:
               for at in range(0, ROWS, 250))
     uri = server.put("memory/w.msgpack.zstf", b"".join(map(zstandard.ZstdCompressor(level=1).compress, frames)))
     stage = StageSpec("main", (FilesSource((uri,), "msgpack.zstf"),), 3000, True)
-    check(LoaderSpec((FIELD,), (stage,), 64), 55, threads=2)
+    check(LoaderSpec((FIELD,), (stage,), 64), 58, threads=2)
