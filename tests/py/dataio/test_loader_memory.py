@@ -79,4 +79,5 @@ def test_ceiling_over_many_epochs(tmp_path: Path) -> None:
     spec = make_spec(tmp_path, ["w.parquet"], FieldSpec("v", "v", "i32", (257,)), batch=64, shuffle=1000, infinite=True)
     bound, peak, marks, epoch = run(spec, 5000 * 300 // 64, threads=3)
     assert epoch >= 290 and peak < bound + SLACK
-    assert max(marks[4:]) < max(marks[2:5]) + (4 << 20), marks
+    # What is resident at one moment depends on who decodes just then: a leak would lift all of them.
+    assert sorted(marks[5:])[1] < max(marks[1:5]) + (4 << 20), marks
