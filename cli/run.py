@@ -11,6 +11,8 @@ from sexpgpu.runtime.allocator import start_over
 
 if TYPE_CHECKING:
     from sexpgpu.diagnostics import Diagnostic
+    from sexpgpu.runtime.flags import CommandLine
+    from sexpgpu.runtime.settings import Layer
     from sexpgpu.runtime.train.feed import OpenLoader
 
 
@@ -42,12 +44,40 @@ def _main(words: list[str], open_loader: OpenLoader | None, begun: float) -> int
         from importlib.metadata import version
         print(f"sexpgpu-run {version('sexpgpu')}")
         return 0
+    layers = _layers(line)
+    if layers is None:
+        return WRONG_OPTIONS
     from sexpgpu.runtime.train.execute import execute
 
     if open_loader is None:
         from sexpgpu.runtime.dataio import Loader
-        return execute(line, ["sexpgpu-run", *words], Loader, begun)
-    return execute(line, ["sexpgpu-run", *words], open_loader, begun)
+        open_loader = Loader
+    return execute(line, layers, ["sexpgpu-run", *words], open_loader, begun)
+
+
+WRONG_OPTIONS = 2
+"""The exit status where the words or the run file are wrong, whatever is wrong with the file."""
+
+
+def _layers(line: CommandLine) -> list[Layer] | None:
+    """The settings of the run file and of the flags; None where anything is wrong with either, and all of it is shown.
+    """
+    from sexpgpu.diagnostics import SourceMap
+    from sexpgpu.diagnostics.emit import emit
+    from sexpgpu.runtime.settings import read_layer
+
+    sources, problems, layers = SourceMap(), list(line.problems), []
+    if line.run_file is not None:
+        from sexpgpu.cli.run_file import read_run_file
+
+        found = read_run_file(line.run_file, sources)
+        problems += found.problems
+        layers.append(read_layer(f"`{line.run_file}`", found.values, ":", problems, found.places))
+    layers.append(read_layer("the command line", line.flags, "--", problems))
+    if problems:
+        emit(problems, sources)
+        return None
+    return layers
 
 
 def _show(diagnostics: Sequence[Diagnostic]) -> int:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from sexpgpu.runtime.dataio.spec import ON_BAD_DATA
 
+ON_NONFINITE = ("stop", "skip", "rewind")
+
 Value = int | str | None
 """`None` is "not set"; durations are text such as `10m`."""
 
@@ -31,6 +33,7 @@ class Option:
     help: str
     parse: Callable[[str], Value]
     example: str
+    choices: tuple[str, ...] = ()
 
     @property
     def flag(self) -> str:
@@ -39,6 +42,11 @@ class Option:
     @property
     def attribute(self) -> str:
         return self.name.replace("-", "_")
+
+    def literal(self, value: Value) -> str:
+        """A value as it is written in `(run …)`: numbers bare, all else as text."""
+        bare = isinstance(value, int) or (isinstance(value, str) and re.fullmatch(r"\d+(_\d+)*", value))
+        return str(value) if bare else '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
     def read(self, value: object) -> Value:
         """The final value of a flag's text or of a keyword's JSON. Raises `BadValue`."""
@@ -98,6 +106,12 @@ def seconds(duration: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def _metric(text: str) -> str:
+    if not re.fullmatch(r"(?:(?:min|max):)?eval/[^/]+/.+", text):
+        raise BadValue("`eval/<pass>/<metric>`, with `max:` before it where more is better")
+    return text
+
+
 # -- the table --------------------------------------------------------------------------------------------------------
 
 LENGTH, PLACE, MACHINE, SAFETY = "how long", "where", "on what", "safe and seen"
@@ -136,17 +150,24 @@ OPTIONS: tuple[Option, ...] = (
            "steps, or a time such as `10m`, or `never`; the end of a run and Ctrl-C always save", _interval, "500"),
     Option("keep", "N", SAFETY, 3,
            "checkpoints to keep, the newest ones", _integer(1), "5"),
+    Option("keep-best", "METRIC", SAFETY, None,
+           "keep the checkpoint with the least `eval/<pass>/<metric>` too, or the greatest: `max:eval/<pass>/<metric>`",
+           _metric, "eval/val/loss"),
     Option("log-every", "N", SAFETY, 1,
            "write every N-th step to metrics.jsonl; steps with an evaluation and the last are always written",
            _integer(1), "10"),
     Option("on-bad-data", "WHAT", SAFETY, "error",
            "a record that does not fit its fields: `error`, `skip-record`, or `skip-file` for the rest of its file; "
-           "what is left out is listed in skipped.jsonl", _choice(*ON_BAD_DATA), "skip-record"),
+           "what is left out is listed in skipped.jsonl", _choice(*ON_BAD_DATA), "skip-record", ON_BAD_DATA),
     Option("bad-budget", "N", SAFETY, 100,
            "how many records (or files) each stage may leave out", _integer(0, 1_000_000), "1000"),
     Option("on-nonfinite", "WHAT", SAFETY, "stop",
-           "where the loss or the gradient is not finite: `stop` (exit 4) or `continue`", _choice("stop", "continue"),
-           "continue"),
+           "where the loss or the gradient is not finite: `stop` (exit 4), `skip` the update, which the experiment was "
+           "built for, or `rewind` to the newest checkpoint and go on with the data behind it",
+           _choice(*ON_NONFINITE), "rewind", ON_NONFINITE),
+    Option("nonfinite-limit", "N", SAFETY, 50,
+           "how many updates in a row may be skipped, and how often a run may rewind, before it stops (exit 4)",
+           _integer(1, 1_000_000), "10"),
 )
 
 BY_NAME = {option.name: option for option in OPTIONS}

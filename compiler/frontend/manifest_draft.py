@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sexpgpu.compiler.frontend.contract_values import Evaluation, Loader, Run
-from sexpgpu.compiler.frontend.data import Keyword
+from sexpgpu.compiler.frontend.run_settings import plain
 from sexpgpu.compiler.frontend.staging_ctx import ctx_keys
 from sexpgpu.compiler.frontend.trace import Schedule, Trace, Variable
 
@@ -17,8 +17,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 def draft(path: Path, files: Sequence[Path], loader: Loader, training: Trace, schedules: Sequence[Schedule],
-          optimizer_state: Sequence[Json], evaluations: Sequence[tuple[Evaluation, Trace]], run: Run | None
-          ) -> dict[str, Json]:
+          optimizer_state: Sequence[Json], evaluations: Sequence[tuple[Evaluation, Trace]], run: Run | None,
+          skips: bool) -> dict[str, Json]:
     base = str(path.resolve().parent)
     metrics = _metric_rows(training)
     return {
@@ -38,8 +38,9 @@ def draft(path: Path, files: Sequence[Path], loader: Loader, training: Trace, sc
         "stages": [stage.name for stage in loader.stages],
         "curriculum": None,
         "evaluations": [_evaluation(i, e, trace, base) for i, (e, trace) in enumerate(evaluations)],
-        "run": {name: _plain(value) for name, value in run.settings.items()} if run else {},
+        "run": {name: plain(value) for name, value in run.settings.items()} if run else {},
         "cost": {"flops": 0, "bytes": 0},
+        "skips": skips,
     }
 
 
@@ -70,11 +71,12 @@ def _fields(loader: Loader) -> list[Json]:
 
 def _metric_rows(trace: Trace) -> list[Json]:
     """Where each number stands: a mean takes two, value × weight and weight."""
-    rows: list[Json] = [{"name": "loss", "reduce": "mean", "offset": 0, "counter": False}]
-    entries = [(m.name, m.reduce, False) for m in trace.metrics.values()]
-    entries += [(c.name, "sum", True) for c in trace.counters.values() if c.dtype == "f64"]
-    for name, reduce, is_counter in entries:
-        rows.append({"name": name, "reduce": reduce, "offset": _size(rows), "counter": is_counter})
+    rows: list[Json] = [{"name": "loss", "reduce": "mean", "offset": 0, "counter": False, "weighted": False}]
+    entries = [(m.name, m.reduce, False, m.weighted) for m in trace.metrics.values()]
+    entries += [(c.name, "sum", True, False) for c in trace.counters.values() if c.dtype == "f64"]
+    for name, reduce, is_counter, weighted in entries:
+        rows.append({"name": name, "reduce": reduce, "offset": _size(rows), "counter": is_counter,
+                     "weighted": weighted})
     return rows
 
 
@@ -89,7 +91,7 @@ def _schedule(schedule: Schedule) -> Json:
 
 def _evaluation(index: int, evaluation: Evaluation, trace: Trace, base: str) -> Json:
     loader = evaluation.loader
-    rows = [{k: row[k] for k in ("name", "reduce", "offset")} for row in _metric_rows(trace)]
+    rows = [{k: row[k] for k in ("name", "reduce", "offset", "weighted")} for row in _metric_rows(trace)]
     return {
         "name": evaluation.name, "export": f"evaluate_{index}",
         "row_export": f"evaluate_{index}_row" if evaluation.batches is None else None,
@@ -97,17 +99,3 @@ def _evaluation(index: int, evaluation: Evaluation, trace: Trace, base: str) -> 
         "at_start": evaluation.at_start, "at_end": evaluation.at_end,
         "loader": loader.spec(base).to_json(), "fields": _fields(loader), "metrics": rows, "size": _size(rows),
     }
-
-
-def _plain(value: object) -> Json:
-    """A setting of the run file as JSON: keywords as their names, lists as lists."""
-    match value:
-        case Keyword():
-            return value.name
-        case tuple():
-            return [_plain(item) for item in value]
-        case bool() | None | str() | float():
-            return value
-        case int():
-            return int(value)
-    return str(value)

@@ -16,7 +16,7 @@ from sexpgpu.compiler.frontend.experiment import StagedModule
 from sexpgpu.compiler.frontend.gradient_reach import check_reach
 from sexpgpu.compiler.frontend.precision import precision_of, set_dtypes
 from sexpgpu.compiler.frontend.report import Reporter
-from sexpgpu.compiler.frontend.run_settings import check_run
+from sexpgpu.compiler.frontend.run_settings import check_run, plain
 from sexpgpu.compiler.frontend.sources import Files
 from sexpgpu.compiler.frontend.staging_ctx import CURRICULUM, CtxFunctions
 from sexpgpu.compiler.frontend.staging_optimizer import OptimizerStaging
@@ -52,6 +52,7 @@ class _Experiment:
         self._evaluations: list[tuple[Evaluation, Trace]] = []
         self._schedules: list[Schedule] = []
         self._optimizer: OptimizerStaging | None = None
+        self._skips = False
 
     def stage(self) -> None:
         set_dtypes(self._evaluator, precision_of(self._contract))
@@ -77,8 +78,9 @@ class _Experiment:
             self._add(Schedule(name, value, definition.span))
         trainable = [p for p in self._steps.training.parameters.values() if p.trainable]
         precision, value = precision_of(self._contract), definition.value
-        if precision is not None and precision.loss_scale is not None:
+        if (precision is not None and precision.loss_scale is not None) or self._run_skips():
             value = replace(value, skip_nonfinite=True)
+        self._skips = value.skip_nonfinite
         self._optimizer = OptimizerStaging(self._evaluator, value, definition.span, trainable)
         if self._evaluator.reporter.errors == 0:
             self._optimizer.check_groups()
@@ -105,6 +107,12 @@ class _Experiment:
                 f"{len(loader.stages)} stages",
                 fix="define `(defun curriculum (ctx) …)`, which gives the name of a stage")
 
+    def _run_skips(self) -> bool:
+        """Whether `(run …)` asks for an update that can be skipped."""
+        run = self._contract.get("run")
+        settings = run.value.settings if run is not None and isinstance(run.value, Run) else {}
+        return plain(settings.get("on-nonfinite")) == "skip"
+
     def _add(self, new: Schedule) -> None:
         """Every schedule has a name of its own; one that stands in training and in an evaluation is one."""
         reporter = self._evaluator.reporter
@@ -130,7 +138,7 @@ class _Experiment:
         assert loader is not None and self._optimizer is not None
         run = self._contract.get("run")
         manifest = draft(path, files, loader, self._steps.training, self._schedules, self._optimizer.state_rows(),
-                         self._evaluations, run.value if run and isinstance(run.value, Run) else None)
+                         self._evaluations, run.value if run and isinstance(run.value, Run) else None, self._skips)
         self._evaluator.staging.context.load_all_available_dialects()   # for the passes
         module.operation.attributes["sexp.manifest"] = ir.StringAttr.get(json.dumps(manifest, ensure_ascii=False))
         assert module.operation.verify()

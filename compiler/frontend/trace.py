@@ -66,9 +66,12 @@ class LayerMark(str):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
+    """`weighted` says that a mean has a weight of the user's."""
+
     name: str
     reduce: str
     span: Span
+    weighted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,10 @@ class _Vectors:
     entries: list[mf.Json] = field(default_factory=list)
     counter_rows: list[mf.Json] = field(default_factory=list)
 
-    def add(self, name: str, reduce: str, value: ir.Value, weight: ir.Value | None, *, counter: bool = False) -> None:
-        self.entries.append({"name": name, "reduce": reduce, "offset": len(self.metrics), "counter": counter})
+    def add(self, name: str, reduce: str, value: ir.Value, weight: ir.Value | None, *, counter: bool = False,
+            weighted: bool = False) -> None:
+        self.entries.append({"name": name, "reduce": reduce, "offset": len(self.metrics), "counter": counter,
+                             "weighted": weighted})
         if reduce != "mean":
             self.metrics.append(value)
         elif weight is None:
@@ -46,7 +48,7 @@ class _Vectors:
         assert op.parent.name == "func.func", f"a {kind} stands at the top level of its function"
         name = text_fact(op, "name")
         if kind == "metric":
-            self.add(name, text_fact(op, "reduce"), op.operands[0], op.operands[1])
+            self.add(name, text_fact(op, "reduce"), op.operands[0], op.operands[1], weighted=_weighted(op))
             return True
         value = op.operands[0]
         exact = isinstance(hlo.element_type(value), ir.IntegerType)
@@ -56,6 +58,11 @@ class _Vectors:
         else:
             self.add(name, "sum", hlo.convert(value, "f32"), None, counter=True)
         return True
+
+
+def _weighted(op: ir.Operation) -> bool:
+    facts = ir.DictAttr(op.attributes["backend_config"])
+    return "weighted" in facts and ir.BoolAttr(facts["weighted"]).value
 
 
 def _vector(scalars: list[ir.Value]) -> ir.Value:
@@ -92,7 +99,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             continue
         entry = evaluations.get(fn.symbol(func).removeprefix("evaluate."))
         if entry is not None:
-            entry["metrics"] = [{k: e[k] for k in ("name", "reduce", "offset")} for e in found.entries]
+            entry["metrics"] = [{k: e[k] for k in ("name", "reduce", "offset", "weighted")} for e in found.entries]
             entry["size"] = size
     mf.write(module, manifest)
 

@@ -8,4 +8,6 @@ TABLE: tuple[Code, ...] = (
          "checkpoint is from before it."),
     Code("E-NUM-002", "gradient is not finite",
          "A step's loss was finite but the norm of its gradient was not, and the optimizer did not skip the update."),
+    Code("E-NUM-003", "too many steps that are not finite",
+         "As many updates in a row were skipped, or the run was rewound as often, as `--nonfinite-limit` allows."),
 )

@@ -27,7 +27,7 @@ TABLE: tuple[Code, ...] = (
          "The checkpoint was made with another seed than the one asked for; the run would be neither the old one nor a "
          "new one."),
     Code("E-RUN-011", "wrong number of files",
-         "`sexpgpu-run` takes one artifact."),
+         "`sexpgpu-run` takes one artifact, and one run file at most."),
     Code("E-RUN-012", "too little data for one step",
          "The training loader ended before the first update was complete."),
     Code("E-RUN-013", "unknown command",
@@ -38,4 +38,12 @@ TABLE: tuple[Code, ...] = (
     Code("E-RUN-015", "device failed",
          "A call of the artifact ended with an error of the device: most often it has too little memory for the "
          "batch."),
+    Code("E-RUN-016", "bad run file",
+         "A run file holds one `(run …)` of keywords with their values: numbers, texts, keywords, vectors of these."),
+    Code("E-RUN-017", "artifact that cannot skip updates",
+         "`--on-nonfinite skip` needs an update that leaves the state alone where the gradient is not finite; that is "
+         "compiled in where the experiment asks for it."),
+    Code("E-RUN-018", "stage ended before the curriculum left it",
+         "A finite stage has no more full batches for a step, and the curriculum still chooses it. What was done is "
+         "saved."),
 )

@@ -184,6 +184,8 @@ class Manifest:
     evaluations: tuple[Evaluation, ...]
     run: dict[str, Json] = field(default_factory=dict)
     cost: Cost = Cost()
+    skips: bool = False
+    """Whether `update` leaves the state alone where the gradient is not finite."""
     kind: str = KIND
     schema: int = SCHEMA
 

@@ -90,12 +90,13 @@ class RunFolder:
     def summary(self) -> Path:
         return self.path / "summary.json"
 
-    def write_manifest(self, manifest: Manifest, artifact: str, settings: dict[str, Json], command: str) -> None:
-        """The artifact's own manifest, and what this run made of it. A summary of an earlier session goes."""
+    def write_manifest(self, manifest: Manifest, artifact: str, settings: dict[str, Json], command: str,
+                       provenance: dict[str, Json]) -> None:
+        """The artifact's own manifest, what this run made of it and where. A summary of an earlier session goes."""
         self.summary.unlink(missing_ok=True)
         self._write(self.manifest, {
             "kind": KIND, "schema": 1, "name": manifest.name, "artifact": os.path.abspath(artifact),
-            "command": command, "settings": settings, "manifest": manifest.to_json(),
+            "command": command, "settings": settings, **provenance, "manifest": manifest.to_json(),
         })
 
     def write_summary(self, facts: dict[str, Json]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 from sexpgpu.runtime.artifact import Manifest, read_artifact
 from sexpgpu.runtime.checkpoint.store import steps
 from sexpgpu.runtime.checkpoint.weights import init_from
@@ -22,13 +22,15 @@ from sexpgpu.runtime.folder import MetricLines, RunFolder, Status, default_name
 from sexpgpu.runtime.folder.lines import finite
 from sexpgpu.runtime.folder.skipped import SkippedLines
 from sexpgpu.runtime.session import Device, Session, choose
-from sexpgpu.runtime.settings import Settings, resolve
+from sexpgpu.runtime.settings import Layer, Settings, merge, read_layer
 from sexpgpu.runtime.signals import INTERRUPTED, StopFlag
+from sexpgpu.runtime.train.config import config_text
 from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed, OpenLoader
 from sexpgpu.runtime.train.loop import End, Trainer
 from sexpgpu.runtime.train.plan import Plan, plan_of
 from sexpgpu.runtime.train.preflight import preflight
+from sexpgpu.runtime.train.provenance import provenance
 from sexpgpu.runtime.train.resume import Resume, find
 from sexpgpu.runtime.train.saver import Saver
 from sexpgpu.runtime.train.speed import Speed
@@ -36,15 +38,20 @@ from sexpgpu.runtime.train.tally import Tally
 from sexpgpu.runtime.train.watch import LoaderWatch, omitted_in
 
 
-def execute(line: CommandLine, words: Sequence[str], open_loader: OpenLoader, begun: float) -> int:
-    """Runs an artifact. `words` is the command as it was given, `begun` its start (`time.time()`).
+def execute(line: CommandLine, layers: Sequence[Layer], words: Sequence[str], open_loader: OpenLoader,
+            begun: float) -> int:
+    """Runs an artifact. `layers` are the settings over the experiment's, `words` is the command as it was given,
+    `begun` its start (`time.time()`).
 
     Gives 0 or `INTERRUPTED`; raises `SexpError` for everything that has a code.
     """
     assert line.artifact is not None
     artifact = read_artifact(line.artifact)
     manifest = artifact.manifest
-    settings = resolve(manifest.run, line.flags)
+    settings, origins = _settings(manifest, layers)
+    if line.print_config:
+        print(config_text(manifest, settings, origins))
+        return 0
     if line.preflight:
         return preflight(manifest, settings.data_root)
     uri = choose(manifest.target, settings.device)
@@ -58,7 +65,7 @@ def execute(line: CommandLine, words: Sequence[str], open_loader: OpenLoader, be
         try:
             run = Run(manifest, folder, display, begun)
             resume = find(settings.resume, folder.checkpoints, manifest,
-                          settings.seed if "seed" in line.flags else None, display.note)
+                          settings.seed if origins.get("seed", EXPERIMENT) != EXPERIMENT else None, display.note)
             if resume is not None:
                 settings = run.goes_on(settings, resume)
             session = Session(artifact, Device(uri, settings.threads))
@@ -70,6 +77,29 @@ def execute(line: CommandLine, words: Sequence[str], open_loader: OpenLoader, be
         raise _cannot_write(path, error) from error
     finally:
         folder.close()
+
+
+EXPERIMENT = "the experiment"
+"""Where the settings of an artifact's own `(run …)` come from."""
+
+
+def _settings(manifest: Manifest, layers: Sequence[Layer]) -> tuple[Settings, dict[str, str]]:
+    problems: list[Diagnostic] = []
+    settings, origins = merge([read_layer(EXPERIMENT, manifest.run, ":", problems), *layers])
+    passes = [f"eval/{e.name}/{m.name}" for e in manifest.evaluations for m in e.metrics]
+    best = (settings.keep_best or "").removeprefix("max:").removeprefix("min:")
+    if best and best not in passes:
+        problems.append(Diagnostic(
+            "E-RUN-002", f"`keep-best` names `{best}`, which no evaluation reports",
+            fix=Fix(f"there is {one_of(best, passes)}" if passes else "add an `(evaluation …)` to the experiment")))
+    if settings.on_nonfinite == "skip" and not manifest.skips:
+        problems.append(Diagnostic(
+            "E-RUN-017", "the artifact was not built to skip updates",
+            fix=Fix("build with `(run :on-nonfinite :skip)` or `:skip-nonfinite true`, or give `--on-nonfinite "
+                    "rewind`")))
+    if problems:
+        raise SexpError(*problems)
+    return settings, origins
 
 
 class Run:
@@ -103,7 +133,7 @@ class Run:
     def train(self, session: Session, settings: Settings, resume: Resume | None, open_loader: OpenLoader,
               artifact: str, words: Sequence[str], stop: StopFlag) -> int:
         manifest, folder = self._manifest, self._folder
-        command = _go_on(words, folder.path)
+        command = _go_on(words, folder.path, settings)
         status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)})
         cursor = resume.cursor if resume is not None else None
         if settings.on_bad_data != "error":
@@ -122,7 +152,8 @@ class Run:
                 resume.restore(session)
             elif settings.init_from is not None:
                 init_from(settings.init_from, session)
-            folder.write_manifest(manifest, artifact, {**settings.to_json(), "out": str(folder.path)}, command)
+            folder.write_manifest(manifest, artifact, {**settings.to_json(), "out": str(folder.path)}, command,
+                                  provenance(artifact, manifest, session.device.uri, settings.data_root))
             lines = MetricLines(folder.metrics, None if cursor is None else
                                 cursor.step + (cursor.unfinished is None))
             saver = Saver(folder.checkpoints, session, settings, feed, lines, status, self._seconds)
@@ -212,18 +243,22 @@ class Run:
             self._first_step = round(time.time() - self._begun, 3)
 
 
-def _go_on(words: Sequence[str], out: Path) -> str:
-    """The command that goes on with this run: the one that was given, with its folder, and no `--resume`."""
+def _go_on(words: Sequence[str], out: Path, settings: Settings) -> str:
+    """The command that goes on with this run: the one that was given, with its folder. Where `(run …)` says how to
+    begin, that is overruled."""
     kept: list[str] = []
-    skip = False
+    skip = resumes = False
     for word in words:
+        name = word.partition("=")[0]
         if skip:
             skip = False
-        elif word in ("--out", "--resume", "--init-from"):
-            skip = True
-        elif not word.startswith(("--out=", "--resume=", "--init-from=")):
+        elif name in ("--out", "--resume", "--init-from"):
+            skip = word == name
+            resumes |= name == "--resume"
+        else:
             kept.append(word)
-    return shlex.join([*kept, "--out", str(out)])
+    return shlex.join([*kept, "--out", str(out), *(["--resume", "auto"] if settings.resume != "auto" and not resumes
+                                                   else [])])
 
 
 def _cannot_write(path: Path, error: OSError) -> SexpError:

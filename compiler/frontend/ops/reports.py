@@ -100,7 +100,7 @@ def metric(call: BuiltinCall, name: object, value: object, reduce: object, weigh
                   secondary=[Label(trace.metrics[word].span, "the first one")],
                   fix="a name with the place in it tells them apart: `(metric (str \"norm-\" i) …)`")
     kind = reduce.name if isinstance(reduce, Keyword) else str(reduce).lstrip(":")
-    trace.metrics[word] = Metric(word, kind, call.where("name"))
+    trace.metrics[word] = Metric(word, kind, call.where("name"), weight is not None)
     if kind not in REDUCTIONS and reduce is not POISON:
         choices = [f":{r}" for r in REDUCTIONS]
         call.fail("E-CONTRACT-017", f"`:{kind}` is not a reduction", at=call.where("reduce"), label="unknown reduction",
@@ -122,7 +122,8 @@ def metric(call: BuiltinCall, name: object, value: object, reduce: object, weigh
         call.report("W-CONTRACT-027", f"the metric `:{word}` is always {describe(value)}", at=call.where("value"),
                     label="known at compile time", fix="`print` shows it once; a metric follows a tensor")
     hlo.marker("metric", [_f32(value), _f32(1.0 if weight is None else weight)], [],
-               {"name": ir.StringAttr.get(word), "reduce": ir.StringAttr.get(kind)})
+               {"name": ir.StringAttr.get(word), "reduce": ir.StringAttr.get(kind),
+                "weighted": ir.BoolAttr.get(weight is not None)})
     return None
 
 

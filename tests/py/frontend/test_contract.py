@@ -244,7 +244,10 @@ def test_state_of_an_evaluation_alone(found):
 
 
 RUNS = [
-    ("(run :steps 10 :out \"runs\")", []), ("(run :stps 10)", ["E-RUN-001"]), ("(run :n 10)", []),
+    ("(run :steps 10 :out \"runs\")", []), ("(run :stps 10)", ["E-RUN-001"]), ("(run :n 10)", ["E-RUN-001"]),
+    ("(run :steps 0)", ["E-RUN-002"]), ("(run :steps 1.5 :keep \"many\")", ["E-RUN-002", "E-RUN-002"]),
+    ("(run :on-nonfinite :maybe)", ["E-RUN-002"]), ("(run :on-nonfinite :skip)", []),
+    ("(run :steps 10 :records 10)", ["E-RUN-003"]), ("(run :tokens 10)", ["E-RUN-003"]),
     ("(run 3)", ["E-ARITY-001"]),
     ("(run :steps)", ["E-ARITY-004"]), ("(run :steps 1 :steps 2)", ["E-ARITY-005"]),
 ]

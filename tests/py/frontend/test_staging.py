@@ -33,7 +33,7 @@ EVALUATION = """
                     :batch-size 5))
 (defvar evaluations [(evaluation :name "val" :loader val)])
 (defun curriculum (ctx) "main")
-(defvar run (run :steps 10 :sinks [:jsonl]))
+(defvar run (run :steps 10 :log-every 5 :resume :auto))
 """
 OPTIMIZER = """
 (defvar optimizer
@@ -107,7 +107,8 @@ def test_markers(staged):
         ("param", {"name": "layer.0.w", "trainable": "true", "decay": "true"}),
         ("param", {"name": "layer.0.g", "trainable": "true", "decay": "false"}),
         ("param", {"name": "layer.0.f", "trainable": "false", "decay": "true"}),
-        ("metric", {"name": "bias", "reduce": "mean"}), ("metric", {"name": "top", "reduce": "max"}),
+        ("metric", {"name": "bias", "reduce": "mean", "weighted": "true"}),
+            ("metric", {"name": "top", "reduce": "max", "weighted": "false"}),
         ("schedule", {"name": "beta"})]
     kinds = [kind for kind, _ in markers(f["evaluate.val"])]
     assert kinds == ["buffer", "param", "param", "param", "metric", "metric", "schedule"]
@@ -127,7 +128,7 @@ def test_manifest(staged):
         ("lr", None), ("mass", 0.9), ("lr.*.g", 0.5), ("beta", None)]
     assert [k["key"] for k in m["ctx"]][-4:] == ["rows", "stage-rows", "mass", "stage-mass"]
     assert m["evaluations"][0]["row_export"] == "evaluate_0_row"
-    assert m["run"] == {"steps": 10, "sinks": ["jsonl"]}
+    assert m["run"] == {"steps": 10, "log-every": 5, "resume": "auto"}
     assert m["fields"][0] == {"name": "x", "dtype": "f32", "shape": [4, 3]}
 
 

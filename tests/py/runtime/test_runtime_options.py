@@ -35,6 +35,12 @@ def test_flags_in_both_spellings() -> None:
     assert parse(["x", "--bad", "-h"]).help and parse(["--version"]).version
 
 
+def problems(words: list[str]) -> list[tuple[str, str]]:
+    found = parse(words).problems
+    assert not [wrong for d in found for wrong in check_message(d)]
+    return [(d.code, d.fix.text if d.fix else "") for d in found]
+
+
 @pytest.mark.parametrize("words, found", [
     (["--stpes", "5", "m.vmfb"], [("E-RUN-001", "did you mean `--steps`?")]),
     (["--stpes", "5", "--kepe=3", "m.vmfb"], [("E-RUN-001", "did you mean `--steps`?"),
@@ -43,12 +49,18 @@ def test_flags_in_both_spellings() -> None:
     (["m.vmfb", "--steps", "--keep", "1"], [("E-RUN-002", "for instance `--steps 1000`")]),
 ])
 def test_bad_command_lines(words: list[str], found: list[tuple[str, str]]) -> None:
-    assert codes(parse, words) == found
+    assert problems(words) == found
 
 
 def test_number_of_files() -> None:
-    assert codes(parse, [])[0][0] == "E-RUN-011"
-    assert codes(parse, ["a", "b"])[0][0] == "E-RUN-011"
+    assert problems([])[0][0] == "E-RUN-011"
+    assert problems(["a", "b"])[0][0] == "E-RUN-011"
+    assert problems(["a", "b.sexp", "c.sexp"])[0][0] == "E-RUN-011"
+    assert problems(["--steps", "1"])[0][0] == "E-RUN-011"
+    line = parse(["a", "b.sexp", "--print-confg"])
+    assert (line.artifact, line.run_file) == ("a", "b.sexp")
+    assert [d.fix.text for d in line.problems] == ["did you mean `--print-config`?"]
+    assert parse(["a.sexp"]).artifact == "a.sexp", "an experiment that was not built is told so"
 
 
 @pytest.mark.parametrize("name, text, value", [
