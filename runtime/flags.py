@@ -107,8 +107,8 @@ _EXAMPLES = (
     ("sexpgpu-run model.vmfb --microbatches 8", "a batch eight times as large, in the same memory"),
 )
 
-_EXITS = ("exit status: 0 done · 2 options, run folder · 3 data, artifact or checkpoint · 4 not finite · 130 stopped by "
-          "a signal; the same command goes on")
+_EXITS = ("exit status: 0 done · 2 options, run folder · 3 data, artifact or checkpoint · 4 not finite · 130 stopped "
+          "by a signal; the same command goes on")
 
 
 def help_text(width: int | None = None) -> str:

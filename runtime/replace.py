@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Under a temporary name in the same folder, onto the disk, then renamed: a reader sees the old file or the new.
 
-    The new one has the old one's permissions, or those any new file would get. Raises OSError; nothing is left then.
+    The new one has the old one's permissions, or those any new file would get. Without `durable` the system writes it
+    when it likes, and a crash of the machine may leave an empty file. Raises OSError; nothing is left then.
     """
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_SUFFIX, dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.chmod(temporary, _mode(path))   # mkstemp makes the file private
         os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+_SUFFIX = ".tmp"
+
+
+def remove_leftovers(folder: Path, names: Iterable[str]) -> None:
+    """Takes away what a process that was killed in `replace_file` left beside the files `names` of a folder."""
+    pattern = re.compile(rf"\.({'|'.join(map(re.escape, names))})\.\w+{re.escape(_SUFFIX)}")
+    for path in folder.iterdir():
+        if pattern.fullmatch(path.name):
+            with suppress(OSError):
+                path.unlink()
 
 
 def _mode(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""State tensors become globals; exports `init`, `state_get` and `state_set`.
+"""State tensors become globals; exports `init`, `optimizer_restart`, `state_get` and `state_set`.
 
 A global is called `state.<name>`. The gradient accumulator is none of the state: `init` and `state_set` mark it empty
 (`accumulate`). `optimizer_init` and the `init.*` functions are removed: they live on inside `init`.
@@ -134,8 +134,15 @@ def apply(module: ir.Module, options: NoOptions) -> None:
         for (name, _type), value in zip(rows, given, strict=True):
             gl.store(value, global_name(name))
         fn.return_values([])
+    if (states := state_rows(module, "optimizer")) and optimizer is not None:
+        types = dict(rows)
+        with fn.new_function(module, "optimizer_restart", []):
+            first = fn.inline(optimizer, [gl.load(global_name(n), types[n]) for n in trainable(module)])
+            for (name, _type), value in zip(states, first, strict=True):
+                gl.store(value, global_name(name))
+            fn.return_values([])
     for func in fn.by_role(module, "init", "optimizer_init"):
         func.erase()
 
 
-PASS = Pass("state", "globals for the state; exports init, state_get, state_set", apply)
+PASS = Pass("state", "globals for the state; exports init, optimizer_restart, state_get, state_set", apply)

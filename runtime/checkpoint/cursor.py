@@ -25,6 +25,15 @@ class Unfinished:
 
 
 @dataclass(frozen=True, slots=True)
+class Best:
+    """The checkpoint that is kept for its `value` (C99 hexadecimal text) of `metric`, as `--keep-best` names it."""
+
+    metric: str
+    step: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cursor:
     """`loaders` holds the loader's own cursor by stage, for stages that have been read from."""
 
@@ -37,6 +46,7 @@ class Cursor:
     loaders: dict[str, Json]
     unfinished: Unfinished | None
     seconds: float
+    best: Best | None = None
     kind: str = KIND
     schema: int = SCHEMA
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from sexpgpu.runtime.artifact.codec import CodecError, decode, encode
 from sexpgpu.runtime.artifact.manifest import StateTensor
 from sexpgpu.runtime.checkpoint.cursor import Cursor, LaterCheckpoint, Marker
+from sexpgpu.runtime.checkpoint.snapshot import Snapshot
 from sexpgpu.runtime.checkpoint.tensors import BadTensors, Shape, TensorFile, Written, layers_of, same, write
-from sexpgpu.runtime.session import Session
 
 WEIGHTS, OPTIMIZER, CURSOR, MARKER = "weights.safetensors", "optimizer.safetensors", "cursor.json", "complete.json"
 _NAME = re.compile(r"step-(\d+)")
@@ -33,12 +33,13 @@ def file_of(tensor: StateTensor) -> str:
     return OPTIMIZER if tensor.role == "optimizer" else WEIGHTS
 
 
-def save(folder: Path, cursor: Cursor, session: Session) -> Path:
-    """Writes `folder/step-N` from the session's state. Raises `OSError`.
+def save(folder: Path, snapshot: Snapshot) -> Path:
+    """Writes `folder/step-N`. Raises `OSError`, also where the folder it lies in is gone.
 
     A whole one of that step stays as it is: the run that made it came to the same state. A damaged one is replaced.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    cursor = snapshot.cursor
+    folder.mkdir(exist_ok=True)
     final = folder / f"step-{cursor.step}"
     if final.exists():
         try:
@@ -50,7 +51,7 @@ def save(folder: Path, cursor: Cursor, session: Session) -> Path:
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
-        files = _write_state(temporary, session)
+        files = _write_state(temporary, snapshot)
         files[CURSOR] = _write_json(temporary / CURSOR, encode(cursor))
         _write_json(temporary / MARKER, encode(Marker(tuple(files), tuple(files.values()))))
         _sync(temporary)
@@ -62,10 +63,10 @@ def save(folder: Path, cursor: Cursor, session: Session) -> Path:
     return final
 
 
-def _write_state(folder: Path, session: Session) -> dict[str, Written]:
-    """Both files, from one walk over the state; tensors are copied once where the device does not share them."""
+def _write_state(folder: Path, snapshot: Snapshot) -> dict[str, Written]:
+    """Both files, from one walk over the state."""
     groups: dict[str, tuple[list[Shape], list]] = {}
-    for tensor, array in session.state():
+    for tensor, array in snapshot.tensors:
         shapes, arrays = groups.setdefault(file_of(tensor), ([], []))
         parts = layers_of(tensor)
         shapes.extend(parts)
@@ -107,9 +108,11 @@ def leftovers(folder: Path) -> list[Path]:
             (_NAME.fullmatch(p.name) and not (p / MARKER).is_file())]
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Removes all but the newest `keep` checkpoints, and what was never completed."""
+def prune(folder: Path, keep: int, best: int | None) -> None:
+    """Removes all but the newest `keep` checkpoints and the `best` one, and what was never completed."""
     for step in steps(folder)[keep:]:
+        if step == best:
+            continue
         # Without its marker a half-removed folder is no checkpoint.
         (folder / f"step-{step}" / MARKER).unlink(missing_ok=True)
         shutil.rmtree(folder / f"step-{step}", ignore_errors=True)

@@ -18,8 +18,9 @@ SHOWN = 8
 """Tensors named in a message; the rest is counted."""
 
 
-def init_from(path: str, session: Session) -> None:
-    """Replaces parameters and buffers of an initialised session. Raises E-CKPT-004 and -005."""
+def init_from(path: str, session: Session) -> str:
+    """Replaces parameters and buffers of an initialised session; the optimizer begins as it would have with these
+    weights. Gives a line that says what was taken. Raises E-CKPT-004 and -005."""
     try:
         file = TensorFile(Path(path))
     except OSError as error:
@@ -41,6 +42,12 @@ def init_from(path: str, session: Session) -> None:
         raise SexpError(Diagnostic("E-CKPT-005", f"`{path}` is no whole safetensors file",
                                    notes=(str(error),))) from error
     session.state_set(arrays)
+    session.restart_optimizer()
+    left = [t.name for t in state if t.role == "buffer" and t.name not in file.shapes]
+    parameters = sum(t.role == "parameter" for t in wanted)
+    return (f"`{path}` gave all {parameters} parameters" + (f" and {len(wanted) - parameters} buffers" if
+            len(wanted) > parameters else "") + (f"; {len(left)} buffers keep their first values: "
+            f"{', '.join(left[:SHOWN])}" if left else ""))
 
 
 def differences(wanted: Iterable[StateTensor], found: Mapping[str, Shape]) -> tuple[str, ...]:

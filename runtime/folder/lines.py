@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from sexpgpu.runtime.dataio.spec import Json
@@ -24,28 +25,40 @@ class MetricLines:
         self._path = path
         if resume_before is None:
             path.write_bytes(b"")
-        else:
-            self._cut(resume_before)
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115 (closed by `close`)
+        if resume_before is not None:
+            self.cut(resume_before)
+        self._end = os.fstat(self._file.fileno()).st_size
 
-    def _cut(self, step: int) -> None:
-        """What a killed process left may end in half a line; that goes too."""
-        kept = bytearray()
-        for line in self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []:
-            try:
-                data = json.loads(line)
-                before = line.endswith(b"\n") and isinstance(data, dict) and data["step"] < step
-            except (ValueError, KeyError, TypeError):
-                before = False
-            if not before:
-                break
-            kept += line
-        temporary = self._path.with_name(f".{self._path.name}.tmp")
-        temporary.write_bytes(kept)
-        os.replace(temporary, self._path)
+    def cut(self, step: int) -> None:
+        """Takes away the lines from that step on: they are written again. What a killed process left may end in half
+        a line; that goes too. What stays is the file's beginning, so it is cut in one step."""
+        kept = 0
+        with open(self._path, "rb") as file:
+            for line in file:
+                try:
+                    data = json.loads(line)
+                    before = line.endswith(b"\n") and isinstance(data, dict) and data["step"] < step
+                except (ValueError, KeyError, TypeError):
+                    before = False
+                if not before:
+                    break
+                kept += len(line)
+        os.ftruncate(self._file.fileno(), kept)
+        self._end = kept
 
     def write(self, line: Mapping[str, Json]) -> None:
-        self._file.write(_ENCODE(finite(line)).encode() + b"\n")
+        """The whole line or, with an `OSError`, nothing of it: a full disk takes what fits."""
+        data = _ENCODE(finite(line)).encode() + b"\n"
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[self._file.write(left):]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._file.fileno(), self._end)
+            raise
+        self._end += len(data)
 
     def sync(self) -> None:
         """On the disk: a checkpoint that says "written up to here" comes after this."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -13,6 +14,7 @@ from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
 from sexpgpu.runtime.artifact.manifest import Manifest
 from sexpgpu.runtime.checkpoint.store import steps
 from sexpgpu.runtime.dataio.spec import Json
+from sexpgpu.runtime.replace import remove_leftovers, replace_file
 
 KIND = "sexpgpu.run"
 
@@ -62,6 +64,7 @@ class RunFolder:
         if owner is None and any(self.path.glob("*.jsonl")):
             raise SexpError(Diagnostic("E-RUN-005", f"`{self.path}` is in use, and not by a run",
                                        fix=Fix("choose another `--out`")))
+        remove_leftovers(self.path, [p.name for p in (self.manifest, self.summary, self.status, self.skipped)])
         if fresh and steps(self.checkpoints):
             raise SexpError(Diagnostic("E-RUN-005", f"`{self.path}` holds a run with checkpoints",
                                        fix=Fix("choose another `--out`, or go on with `--resume auto`")))
@@ -77,6 +80,11 @@ class RunFolder:
     @property
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
+
+    @property
+    def save_now(self) -> Path:
+        """A file that somebody touches to have a checkpoint taken; it is removed when that is written."""
+        return self.path / "save-now"
 
     @property
     def skipped(self) -> Path:
@@ -103,9 +111,18 @@ class RunFolder:
         self._write(self.summary, {"kind": "sexpgpu.summary", "schema": 1, **facts})
 
     def _write(self, path: Path, data: dict[str, Json]) -> None:
-        temporary = path.with_name(f".{path.name}.tmp")
-        temporary.write_text(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        self.guard()
+        replace_file(path, (json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
+
+    def guard(self) -> None:
+        """Raises `FileNotFoundError` where the folder was taken away, or another has come in its place: what is written
+        by name would land among the files of somebody else's run."""
+        try:
+            found = os.stat(self.path / ".lock")
+        except FileNotFoundError:
+            found = None
+        if found is None or not os.path.samestat(found, os.fstat(self._lock)):
+            raise FileNotFoundError(errno.ENOENT, "the run folder was removed or replaced", str(self.path))
 
     def close(self) -> None:
         """Lets go of the folder. One that was made for a run that never began is taken away again."""

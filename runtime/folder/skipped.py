@@ -7,12 +7,12 @@ meet again. Evaluations read the same data in every pass; theirs are listed once
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sexpgpu.runtime.dataio.spec import Json
+from sexpgpu.runtime.replace import replace_file
 
 if TYPE_CHECKING:
     from sexpgpu.runtime.dataio.loader import Omission
@@ -40,9 +40,7 @@ class SkippedLines:
             except (ValueError, KeyError, TypeError):
                 continue  # half a line of a process that was killed
             kept.append(line)
-        temporary = self._path.with_name(f".{self._path.name}.tmp")
-        temporary.write_bytes(b"".join(kept))
-        os.replace(temporary, self._path)
+        replace_file(self._path, b"".join(kept))
 
     def training(self, stage: str, omission: Omission) -> None:
         self._counts[stage] = self._counts.get(stage, 0) + 1

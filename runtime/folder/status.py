@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.folder.lines import finite
+from sexpgpu.runtime.replace import replace_file
 
 INTERVAL = 1.0
 """Seconds between two writings, at least; a change of state is written at once."""
@@ -22,9 +23,9 @@ INTERVAL = 1.0
 class Status:
     """Gathers what is known and writes it when it is due."""
 
-    def __init__(self, path: Path, facts: Mapping[str, Json]) -> None:
-        self._path = path
-        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    def __init__(self, path: Path, facts: Mapping[str, Json], guard: Callable[[], None] = lambda: None) -> None:
+        """`guard` raises `OSError` where the folder is no longer this process's."""
+        self._path, self._guard = path, guard
         self._facts: dict[str, Json] = {"kind": "sexpgpu.status", "state": "starting", "pid": os.getpid(),
                                         "started": time.time(), **facts}
         self._due = 0.0
@@ -45,5 +46,5 @@ class Status:
         self._due = time.monotonic() + INTERVAL
         self._facts["heartbeat"] = time.time()
         shown = {k: finite(v) if isinstance(v, dict) else v for k, v in finite(self._facts).items()}
-        self._temporary.write_text(json.dumps(shown, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        os.replace(self._temporary, self._path)
+        self._guard()
+        replace_file(self._path, (json.dumps(shown, ensure_ascii=False, indent=1) + "\n").encode(), durable=False)

@@ -87,6 +87,12 @@ class Session:
             values.append(self.device.copy(array, tensor.dtype))
         self._call("state_set", values)
 
+    def restart_optimizer(self) -> None:
+        """The optimizer's state from the parameters that are there now, as `init` makes it from the first ones. An
+        artifact of an optimizer without state has no such export, nor have those of earlier versions."""
+        if self._module.lookup_function("optimizer_restart") is not None:
+            self._call("optimizer_restart", [])
+
     # -- training -----------------------------------------------------------------------------------------------------
 
     def microbatch(self, batch: Arrays, key: Sequence[int], hyper: Sequence[float]) -> Outcome:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sexpgpu.runtime.artifact.manifest import Evaluation
 from sexpgpu.runtime.session import Session
 from sexpgpu.runtime.settings import Settings
-from sexpgpu.runtime.signals import StopFlag
+from sexpgpu.runtime.signals import StopFlag, Stopped
 from sexpgpu.runtime.train.feed import Batch, Loader, OpenLoader
 from sexpgpu.runtime.train.reduce import Reduction
 
@@ -34,19 +34,25 @@ class Evaluator:
 
         `hyper` are the schedules' values of the step to come.
         """
+        try:
+            return self._run(index, step, hyper)
+        except Stopped:
+            return None
+
+    def _run(self, index: int, step: int, hyper: Sequence[float]) -> dict[str, float]:
         evaluation = self.session.manifest.evaluations[index]
         whole = evaluation.batches is None
-        loader = self.open_loader(
-            evaluation.loader, stage=evaluation.loader.stages[0].name, seed=self.settings.seed,
-            prefetch=self.settings.prefetch, partial=whole, cursor=None, data_root=self.settings.data_root)
+        with self.stop.interruptible():
+            loader = self.open_loader(
+                evaluation.loader, stage=evaluation.loader.stages[0].name, seed=self.settings.seed,
+                prefetch=self.settings.prefetch, partial=whole, cursor=None, data_root=self.settings.data_root)
         try:
             total = evaluation.batches if evaluation.batches is not None else len(loader)
             reduction = Reduction(evaluation.metrics, by_records=True)
             calls = done = 0
             while evaluation.batches is None or done < evaluation.batches:
-                if self.stop.requested:
-                    return None
-                batch = loader.next()
+                with self.stop.interruptible():
+                    batch = loader.next()
                 self.left_out(evaluation.name, loader)
                 if batch is None:
                     break

@@ -6,13 +6,15 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
-from sexpgpu.runtime.artifact import Manifest, read_artifact
+from sexpgpu.runtime.artifact import Artifact, Manifest, read_artifact
+from sexpgpu.runtime.checkpoint.cursor import Best, Cursor
 from sexpgpu.runtime.checkpoint.store import steps
 from sexpgpu.runtime.checkpoint.weights import init_from
 from sexpgpu.runtime.dataio.spec import Json
@@ -23,7 +25,7 @@ from sexpgpu.runtime.folder.lines import finite
 from sexpgpu.runtime.folder.skipped import SkippedLines
 from sexpgpu.runtime.session import Device, Session, choose
 from sexpgpu.runtime.settings import Layer, Settings, merge, read_layer
-from sexpgpu.runtime.signals import INTERRUPTED, StopFlag
+from sexpgpu.runtime.signals import INTERRUPTED, StopFlag, Stopped
 from sexpgpu.runtime.train.config import config_text
 from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed, OpenLoader
@@ -56,6 +58,15 @@ def execute(line: CommandLine, layers: Sequence[Layer], words: Sequence[str], op
         return preflight(manifest, settings.data_root)
     uri = choose(manifest.target, settings.device)
     path = Path(settings.out) if settings.out is not None else default_name(manifest.name, begun)
+    with StopFlag() as stop:
+        return _claimed(line, artifact, settings, origins, uri, path, words, open_loader, begun, stop)
+
+
+def _claimed(line: CommandLine, artifact: Artifact, settings: Settings, origins: Mapping[str, str], uri: str,
+             path: Path, words: Sequence[str], open_loader: OpenLoader, begun: float, stop: StopFlag) -> int:
+    """The part for which the folder is this process's. From here on signals are heard."""
+    assert line.artifact is not None
+    manifest = artifact.manifest
     try:
         folder = RunFolder(path, manifest, fresh=settings.resume == "never")
     except OSError as error:
@@ -69,8 +80,11 @@ def execute(line: CommandLine, layers: Sequence[Layer], words: Sequence[str], op
             if resume is not None:
                 settings = run.goes_on(settings, resume)
             session = Session(artifact, Device(uri, settings.threads))
-            with StopFlag() as stop:
-                return run.train(session, settings, resume, open_loader, line.artifact, words, stop)
+            return run.train(session, settings, resume, open_loader, line.artifact, words, stop)
+        except Stopped:
+            display.close()
+            print("stopped before the first step; there was nothing to save", flush=True)
+            return INTERRUPTED
         finally:
             display.close()
     except OSError as error:
@@ -106,9 +120,11 @@ class Run:
     """One process's part of a run: what is opened, in which order, and what is left at the end."""
 
     def __init__(self, manifest: Manifest, folder: RunFolder, display: Display, begun: float) -> None:
-        self._manifest, self._folder, self._display, self._begun = manifest, folder, display, begun
+        self._manifest, self._folder, self._display = manifest, folder, display
         self._first_step: float | None = None
         self._before = 0.0
+        # The system's clock may jump; what has passed is told by the other one.
+        self._start = time.monotonic() - max(0.0, time.time() - begun)
 
     def goes_on(self, settings: Settings, resume: Resume) -> Settings:
         """The settings of a resumed run: the seed is the checkpoint's."""
@@ -134,15 +150,15 @@ class Run:
               artifact: str, words: Sequence[str], stop: StopFlag) -> int:
         manifest, folder = self._manifest, self._folder
         command = _go_on(words, folder.path, settings)
-        status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)})
+        status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)}, folder.guard)
         cursor = resume.cursor if resume is not None else None
         if settings.on_bad_data != "error":
             open_loader = partial(open_loader, on_bad_data=settings.on_bad_data, bad_budget=settings.bad_budget)
         cursors = cursor.loaders if cursor is not None else {}
         watch = LoaderWatch(self._display.note, SkippedLines(folder.skipped, omitted_in(cursors)))
         feed = Feed(open_loader, manifest.loader, manifest.stages, seed=settings.seed, prefetch=settings.prefetch,
-                    data_root=settings.data_root, cursors=cursors, listener=watch)
-        lines = None
+                    data_root=settings.data_root, cursors=cursors, stop=stop, listener=watch)
+        lines = saver = None
         try:
             tally = cursor.tally if cursor is not None else Tally.start(
                 manifest.integer_counters, [c.name for c in manifest.counters if c.dtype == "f64"])
@@ -151,22 +167,26 @@ class Run:
             if resume is not None:
                 resume.restore(session)
             elif settings.init_from is not None:
-                init_from(settings.init_from, session)
+                self._display.note(init_from(settings.init_from, session))
             folder.write_manifest(manifest, artifact, {**settings.to_json(), "out": str(folder.path)}, command,
                                   provenance(artifact, manifest, session.device.uri, settings.data_root))
             lines = MetricLines(folder.metrics, None if cursor is None else
                                 cursor.step + (cursor.unfinished is None))
-            saver = Saver(folder.checkpoints, session, settings, feed, lines, status, self._seconds)
+            saver = Saver(folder, session, settings, feed, lines, status, self._seconds)
             trainer = Trainer(
                 session, settings, plan, tally, feed,
                 Evaluator(session, open_loader, settings, stop, self._display.evaluating, watch.left_out_of_pass),
-                lines, status, saver, self._display, stop, Speed(), {}, {}, self._note_first)
+                lines, status, saver, self._display, stop, Speed(), {}, {}, partial(self._restore, session),
+                cursor.best if cursor is not None else None, self._note_first)
             end = self._run(trainer, cursor.unfinished if cursor is not None else None, resume is not None, status)
         except BaseException:
-            status.update({"state": "failed"}, now=True)
+            with suppress(OSError):   # what went wrong first is what is told
+                status.update({"state": "failed"}, now=True)
             raise
         finally:
             feed.close()
+            if saver is not None:
+                saver.close()
             if lines is not None:
                 lines.close()
         self._display.close()
@@ -189,28 +209,45 @@ class Run:
 
     def _run(self, trainer: Trainer, unfinished, resumed: bool, status: Status) -> End:
         """The loop; whatever its end, the summary tells of it."""
-        state = "failed"
         try:
             end = trainer.run(unfinished, resumed)
-            state = "interrupted" if end is End.INTERRUPTED else "finished"
-            return end
-        finally:
-            self._folder.write_summary(self._summary(state, trainer))
-            tally = trainer.tally
-            status.update({"state": state, "step": tally.step, "steps": trainer.plan.steps(tally),
-                           "progress": trainer.plan.progress(tally), "eta_s": None, "metrics": trainer.last_line,
-                           "totals": {"records": tally.records, **tally.counters}}, now=True)
+        except BaseException:
+            with suppress(OSError):   # the folder may be what went wrong
+                self._last_words("failed", trainer, status)
+            raise
+        self._last_words("interrupted" if end is End.INTERRUPTED else "finished", trainer, status)
+        return end
+
+    def _last_words(self, state: str, trainer: Trainer, status: Status) -> None:
+        self._folder.write_summary(self._summary(state, trainer))
+        tally = trainer.tally
+        status.update({"state": state, "step": tally.step, "steps": trainer.plan.steps(tally),
+                       "progress": trainer.plan.progress(tally), "eta_s": None, "metrics": trainer.last_line,
+                       "stage": self._manifest.stages[tally.stage],
+                       "stage_totals": {"steps": tally.stage_step, "records": tally.stage_records,
+                                        **tally.stage_counters},
+                       "checkpoint": trainer.saver.newest, "totals": {"records": tally.records, **tally.counters}},
+                      now=True)
+
+    def _restore(self, session: Session) -> Cursor:
+        """The newest checkpoint, back into the session."""
+        found = find("auto", self._folder.checkpoints, self._manifest, None, self._display.note)
+        assert found is not None, "a run that rewinds has saved its beginning"
+        found.restore(session)
+        return found.cursor
 
     def _summary(self, state: str, trainer: Trainer) -> dict[str, Json]:
         tally, speed = trainer.tally, trainer.speed
         return {
             "state": state, "name": self._manifest.name, "steps": tally.step, "records": tally.records,
-            "counters": dict(tally.counters), "seconds": round(self._seconds(), 3),
+            "counters": dict(tally.counters), "skipped": tally.skipped, "rewinds": tally.rewinds,
+            "seconds": round(self._seconds(), 3),
             "last": finite(trainer.last_line), "evaluations": finite(trainer.last_evaluations),
-            "checkpoint": trainer.saver.newest, "session": {
+            "checkpoint": trainer.saver.newest, "best": best_of(trainer.best), "session": {
                 "steps": speed.steps, "first_step_s": self._first_step, "step_s": round(speed.seconds, 6),
                 "device_s": round(speed.device, 6), "loader_wait_s": round(speed.waited, 6),
-                "checkpoint_s": round(trainer.saver.spent, 6)},
+                "checkpoint_s": round(trainer.saver.spent, 6),
+                "checkpoint_writing_s": round(trainer.saver.written_seconds, 6)},
             "runtime_share": round(speed.own_share, 6), "runtime_us_per_step": round(speed.own_microseconds, 3),
         }
 
@@ -236,11 +273,15 @@ class Run:
 
     def _seconds(self) -> float:
         """Of the whole run, the sessions before included."""
-        return self._before + time.time() - self._begun
+        return self._before + time.monotonic() - self._start
 
     def _note_first(self, tally: Tally) -> None:
         if self._first_step is None:
-            self._first_step = round(time.time() - self._begun, 3)
+            self._first_step = round(time.monotonic() - self._start, 3)
+
+
+def best_of(best: Best | None) -> Json:
+    return None if best is None else {"metric": best.metric, "step": best.step, "value": float.fromhex(best.value)}
 
 
 def _go_on(words: Sequence[str], out: Path, settings: Settings) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from sexpgpu.runtime.dataio.spec import Json, LoaderSpec
+from sexpgpu.runtime.signals import StopFlag
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,13 +69,14 @@ class Feed:
     """The training loaders by stage. `cursors` are those of a checkpoint, for the stages it had read from."""
 
     def __init__(self, open_loader: OpenLoader, spec: LoaderSpec, stages: tuple[str, ...], *, seed: int, prefetch: int,
-                 data_root: str | None, cursors: Mapping[str, Json], listener: Listens | None = None) -> None:
+                 data_root: str | None, cursors: Mapping[str, Json], stop: StopFlag,
+                 listener: Listens | None = None) -> None:
         self._open, self._spec, self._stages = open_loader, spec, stages
         self._seed, self._prefetch, self._data_root = seed, prefetch, data_root
         self._loaders: dict[int, Loader] = {}
         self._read: dict[str, dict[str, Json]] = {}
         self.cursors: dict[str, dict[str, Json]] = {n: c for n, c in cursors.items() if isinstance(c, dict)}
-        self._listener = listener
+        self._stop, self._listener = stop, listener
         self.waited = 0.0
         """Seconds spent waiting for batches, all together."""
 
@@ -82,18 +84,20 @@ class Feed:
         loader = self._loaders.get(stage)
         if loader is None:
             name = self._stages[stage]
-            loader = self._open(self._spec, stage=name, seed=self._seed, prefetch=self._prefetch, partial=False,
-                                cursor=self.cursors.get(name), data_root=self._data_root)
+            with self._stop.interruptible():
+                loader = self._open(self._spec, stage=name, seed=self._seed, prefetch=self._prefetch, partial=False,
+                                    cursor=self.cursors.get(name), data_root=self._data_root)
             self._loaders[stage] = loader
             if self._listener is not None:
                 self._listener.opened(name, loader)
         return loader
 
     def next(self, stage: int) -> Batch | None:
-        """The next batch of a stage, or None at its end."""
+        """The next batch of a stage, or None at its end. Raises `Stopped` where a signal ends the wait."""
         loader = self.loader(stage)
         begun = time.perf_counter()
-        batch = loader.next()
+        with self._stop.interruptible():
+            batch = loader.next()
         self.waited += time.perf_counter() - begun
         if batch is not None:
             self._read[self._stages[stage]] = batch.cursor

@@ -30,24 +30,24 @@ class StepFacts:
         return self.values[0]
 
 
-def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, loader: Mapping[str, Json],
-            device_bytes: int | None) -> dict[str, Json]:
-    """`tally` already holds the step; `loader` are the stage's gauges. The loss is that before the update, as the field
-    has it."""
+def line_of(facts: StepFacts, tally: Tally, manifest: Manifest, rates: Mapping[str, float],
+            loader: Mapping[str, Json], device_bytes: int | None) -> dict[str, Json]:
+    """`tally` already holds the step; `rates` are those of the last seconds, empty in the first step; `loader` are the
+    stage's gauges. The loss is that before the update, as the field has it."""
     line: dict[str, Json] = {"step": tally.step, "time": round(time.time(), 3)}
     for metric, value in zip(manifest.metrics.train, facts.values, strict=True):
         if not metric.counter:
             line[f"train/{metric.name}"] = value
-    seconds = max(facts.seconds, 1e-9)
-    line["counter/records"] = tally.records
-    line["rate/records"] = facts.records / seconds
-    for name, total in tally.counters.items():
+    for name, total in {"records": tally.records, **tally.counters}.items():
         line[f"counter/{name}"] = total
-        line[f"rate/{name}"] = facts.counted[name] / seconds
+        if name in rates:
+            line[f"rate/{name}"] = rates[name]
     for schedule, value in zip(manifest.schedules, facts.hyper, strict=True):
         line[f"schedule/{schedule.name}"] = value
     line["optimizer/grad-norm"] = facts.norm
     line["optimizer/skipped"] = tally.skipped
+    if tally.rewinds:
+        line["optimizer/rewinds"] = tally.rewinds
     if manifest.curriculum is not None:
         line["stage"] = manifest.stages[tally.stage]
     line["loader/wait-ms"] = round(facts.waited * 1e3, 3)

@@ -1,7 +1,8 @@
 """The loop: schedules, batches, device, counts, evaluations, lines, checkpoints, in an order a resume can repeat.
 
 After step n: its evaluations, its line, then (where one is due) the checkpoint. So a checkpoint of step n means that
-everything up to line n is written. A signal during the evaluations saves what is left of them with the checkpoint.
+everything up to line n is written. A signal during the evaluations saves what is left of them with the checkpoint; one
+that comes while a step waits for data gives the step up.
 """
 
 from __future__ import annotations
@@ -9,20 +10,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
-from sexpgpu.runtime.checkpoint.cursor import Unfinished
+from sexpgpu.runtime.checkpoint.cursor import Best, Cursor, Unfinished
 from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.display.display import Display, View
 from sexpgpu.runtime.folder import MetricLines, Status
 from sexpgpu.runtime.session import Session
 from sexpgpu.runtime.settings import Settings
-from sexpgpu.runtime.signals import StopFlag
+from sexpgpu.runtime.signals import StopFlag, Stopped
 from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed
 from sexpgpu.runtime.train.line import StepFacts, line_of
+from sexpgpu.runtime.train.nonfinite import wrong_with
 from sexpgpu.runtime.train.plan import Plan
 from sexpgpu.runtime.train.reduce import Reduction
 from sexpgpu.runtime.train.saver import Saver
@@ -56,43 +58,63 @@ class Trainer:
     speed: Speed
     last_line: dict[str, Json]
     last_evaluations: dict[str, Json]
+    restore: Callable[[], Cursor]
+    """Puts the newest checkpoint's tensors into the session, and gives its cursor."""
+    best: Best | None = None
     on_step: Callable[[Tally], None] | None = None
+    _shown_stage: int = 0
 
     def run(self, unfinished: Unfinished | None, resumed: bool) -> End:
-        """Until the plan is done, the data ends, or a signal comes. Raises E-NUM, and what a loader raises."""
+        """Until the plan is done, the data ends, or a signal comes. Raises E-NUM, E-RUN-018, and what a loader raises.
+        """
+        try:
+            return self._run(unfinished, resumed)
+        except Stopped:
+            self._save(wait=True)
+            return End.INTERRUPTED
+        except SexpError as error:
+            # A bad record after hours: the state is still that of the last step, so it is worth keeping.
+            if self.tally.step and error.diagnostics[0].code.startswith(("E-DATA", "E-STORE", "E-RUN-018")):
+                self._save(wait=True)
+            self.saver.wait()
+            raise
+
+    def _run(self, unfinished: Unfinished | None, resumed: bool) -> End:
         if unfinished is not None:
             if not self._finish(dict(unfinished.line), list(unfinished.evaluations)):
                 return End.INTERRUPTED
+            self._keep_best()
         elif not resumed:
             first = [i for i, e in enumerate(self.session.manifest.evaluations) if e.at_start]
             if first and not self._finish({"step": 0, "time": round(time.time(), 3)}, first):
                 return End.INTERRUPTED
+            self._keep_best()
+        if self.settings.on_nonfinite == "rewind" and not resumed:
+            self._save()   # something to go back to
         self.status.update({"state": "training"})
-        self.speed.begin(self.tally)
+        self.speed.begin()
         while not self.plan.done(self.tally):
             if self.stop.requested:
-                self.saver.save(self.tally, None)
-                return End.INTERRUPTED
-            try:
-                facts = self._step()
-            except SexpError as error:
-                # A bad record after hours: the state is still that of the last step, so it is worth keeping.
-                if self.tally.step and error.diagnostics[0].code.startswith(("E-DATA", "E-STORE")):
-                    self.saver.save(self.tally, None)
-                raise
+                raise Stopped
+            facts = self._step()
             if facts is None:
                 return self._data_ended()
             if not self._after(facts):
                 return End.INTERRUPTED
-        self.saver.save(self.tally, None)
+        self._save(wait=True)
         return End.FINISHED
+
+    def _save(self, unfinished: Unfinished | None = None, *, wait: bool = False) -> None:
+        self.saver.save(self.tally, unfinished, self.best, wait=wait)
 
     # -- one step -----------------------------------------------------------------------------------------------------
 
     def _step(self) -> StepFacts | None:
-        """One update, or None where the data ended before it."""
-        hyper = self._hyper()
-        session, tally, k = self.session, self.tally, self.settings.microbatches
+        """One update, or None where the data ended before it. Nothing has changed where it was not made: the stage that
+        the curriculum chose for it is chosen again by a resume."""
+        tally = self.tally.copy()
+        hyper = self._hyper(tally)
+        session, k = self.session, self.settings.microbatches
         reduction = Reduction(session.manifest.metrics.train)
         integers = session.manifest.integer_counters
         counted: dict[str, Number] = dict.fromkeys(integers, 0)
@@ -100,6 +122,7 @@ class Trainer:
         for microbatch in range(k):
             batch = self.feed.next(tally.stage)
             if batch is None:
+                self._stage_ended(tally.stage)
                 return None
             begun = time.perf_counter()
             outcome = session.microbatch(batch.arrays, (self.settings.seed, tally.step, microbatch, 0), hyper)
@@ -118,30 +141,31 @@ class Trainer:
             if metric.counter:
                 counted[metric.name] = value
         tally.add(records, counted, values[0], skipped)
+        self.tally = tally
         waited = self.feed.waited - waited
-        seconds = self.speed.step(device, waited)
+        seconds = self.speed.step(device, waited, tally)
         return StepFacts(values, counted, records, hyper, norm, skipped, seconds, device, waited)
 
-    def _hyper(self) -> list[float]:
+    def _hyper(self, tally: Tally) -> list[float]:
         """The schedules' values for the step to come, after the curriculum has chosen its stage."""
         session, m = self.session, self.session.manifest
         if m.curriculum is not None:
-            stage = int(session.ctx(m.curriculum, self._scalars()))
+            stage = int(session.ctx(m.curriculum, self._scalars(tally)))
             if not 0 <= stage < len(m.stages):
                 raise SexpError(Diagnostic(
-                    "E-RUN-009", f"the curriculum gave the stage {stage} at step {self.tally.step}, and there are "
+                    "E-RUN-009", f"the curriculum gave the stage {stage} at step {tally.step}, and there are "
                     f"{len(m.stages)}", notes=(f"stages count from 0: {', '.join(m.stages)}",)))
-            self.tally.enter(stage)
-        return self._schedules()
+            tally.enter(stage)
+        return self._schedules(tally)
 
-    def _schedules(self) -> list[float]:
+    def _schedules(self, tally: Tally) -> list[float]:
         session, m = self.session, self.session.manifest
-        arguments = self._scalars() if any(s.export is not None for s in m.schedules) else None
+        arguments = self._scalars(tally) if any(s.export is not None for s in m.schedules) else None
         return [float(session.ctx(s.export, arguments)) if s.export is not None and arguments is not None
                 else float(s.constant or 0.0) for s in m.schedules]
 
-    def _scalars(self):
-        values = self.tally.ctx(self.session.manifest.ctx, self.plan.steps(self.tally), self.plan.progress(self.tally))
+    def _scalars(self, tally: Tally):
+        values = tally.ctx(self.session.manifest.ctx, self.plan.steps(tally), self.plan.progress(tally))
         return self.session.scalars(values)
 
     # -- after it -----------------------------------------------------------------------------------------------------
@@ -152,22 +176,26 @@ class Trainer:
         last = self.plan.done(tally)
         due = [i for i, e in enumerate(self.session.manifest.evaluations)
                if (e.every is not None and step % e.every == 0) or (last and e.at_end)]
-        bad = None if facts.skipped else _not_finite(facts, step)
-        stops = bad is not None and self.settings.on_nonfinite == "stop"
-        logged = step % self.settings.log_every == 0 or last or bool(due) or stops
-        line = line_of(facts, tally, self.session.manifest, self.feed.gauges(tally.stage),
+        bad = wrong_with(facts, tally, self.settings)
+        if bad is not None and self.settings.on_nonfinite == "rewind" and tally.rewinds < self.settings.nonfinite_limit:
+            self._rewind(bad)
+            return True
+        logged = step % self.settings.log_every == 0 or last or bool(due) or bad is not None
+        line = line_of(facts, tally, self.session.manifest, self.speed.rates(tally), self.feed.gauges(tally.stage),
                        self.session.device.bytes_in_use()) if logged else None
-        if bad is not None and stops:
+        if bad is not None:
             assert line is not None
             self._write(line)
             raise SexpError(bad)
         self._show(facts, logged)
         if line is not None and not self._finish(line, due):
             return False
+        if due:
+            self._keep_best()
         if self.on_step is not None:
             self.on_step(tally)
         if self.saver.due(step) and not last:
-            self.saver.save(tally, None)
+            self._save()
         if due or self.saver.saved_now(step):
             self.speed.skip()
         return True
@@ -177,9 +205,9 @@ class Trainer:
         while evaluations:
             name = self.session.manifest.evaluations[evaluations[0]].name
             self.status.update({"state": "evaluating"})
-            results = self.evaluator.run(evaluations[0], self.tally.step, self._schedules())
+            results = self.evaluator.run(evaluations[0], self.tally.step, self._schedules(self.tally))
             if results is None:
-                self.saver.save(self.tally, Unfinished(line, tuple(evaluations)))
+                self._save(Unfinished(line, tuple(evaluations)), wait=True)
                 return False
             line.update(results)
             self.last_evaluations.update(results)
@@ -199,8 +227,46 @@ class Trainer:
                if e.at_end and not (e.every is not None and self.tally.step % e.every == 0)]
         if due and not self._finish({"step": self.tally.step, "time": round(time.time(), 3)}, due):
             return End.INTERRUPTED
-        self.saver.save(self.tally, None)
+        self._keep_best()
+        self._save(wait=True)
         return End.DATA_ENDED
+
+    def _stage_ended(self, stage: int) -> None:
+        """One stage of several has no more batches: the curriculum alone says where to go, and it says to stay."""
+        m = self.session.manifest
+        if len(m.stages) > 1:
+            raise SexpError(Diagnostic(
+                "E-RUN-018", f"the stage `{m.stages[stage]}` ended before step {self.tally.step + 1}, and the "
+                "curriculum still chooses it", notes=(f"{self.tally.step} steps are done and saved",),
+                fix=Fix("let `curriculum` leave it sooner, make the stage `:infinite true`, or stop there with "
+                        f"`--steps {self.tally.step}`")))
+
+    # -- the best, and what is not finite -----------------------------------------------------------------------------
+
+    def _keep_best(self) -> None:
+        """After a pass: where it is the best one so far, its checkpoint is taken at once."""
+        wanted = self.settings.keep_best
+        if wanted is None:
+            return
+        metric = wanted.removeprefix("min:").removeprefix("max:")
+        value = self.last_line.get(metric)
+        if not isinstance(value, float) or not math.isfinite(value):
+            return
+        old = float.fromhex(self.best.value) if self.best is not None and self.best.metric == wanted else None
+        if old is None or (value > old if wanted.startswith("max:") else value < old):
+            self.best = Best(wanted, self.tally.step, value.hex())
+            self._save()
+
+    def _rewind(self, bad: Diagnostic) -> None:
+        """To the newest checkpoint in everything but the data: what led here is not read again."""
+        self.saver.wait()
+        rewinds = self.tally.rewinds + 1
+        cursor = self.restore()
+        self.display.note(f"{bad.message}: back to step {cursor.step}, with the data behind it ({rewinds} of at most "
+                          f"{self.settings.nonfinite_limit})")
+        self.tally, self.best = replace(cursor.tally, rewinds=rewinds), cursor.best
+        self.lines.cut(cursor.step + 1)
+        self.speed.begin()
 
     def _write(self, line: dict[str, Json]) -> None:
         self.lines.write(line)
@@ -208,10 +274,11 @@ class Trainer:
 
     def _show(self, facts: StepFacts, logged: bool) -> None:
         tally = self.tally
-        due = self.status.due()
+        due = self.status.due() or self._shown_stage != tally.stage
         if not (due or self.display.due(logged)):
             return
-        rates = self.speed.rates(tally)
+        self._shown_stage = tally.stage
+        rates = self.speed.rates(tally) or _of_the_step(facts)
         left = self.speed.left(self.plan, tally)
         self.display.step(View(tally.step, self.plan.steps(tally), self.plan.progress(tally), facts.loss, rates,
                                facts.seconds, left), logged)
@@ -219,16 +286,13 @@ class Trainer:
             self.status.update({
                 "state": "training", "step": tally.step, "steps": self.plan.steps(tally),
                 "progress": self.plan.progress(tally), "stage": self.session.manifest.stages[tally.stage],
+                "stage_totals": {"steps": tally.stage_step, "records": tally.stage_records, **tally.stage_counters},
                 "totals": {"records": tally.records, **tally.counters}, "rates": {**rates}, "eta_s": left,
-                "metrics": dict(self.last_line), "checkpoint": self.saver.newest})
+                "metrics": dict(self.last_line), "checkpoint": self.saver.newest}, now=True)
 
 
-def _not_finite(facts: StepFacts, step: int) -> Diagnostic | None:
-    """Facts about a step that went wrong; `step` counts from 1, as in `metrics.jsonl`."""
-    fix = Fix("lower the learning rate, clip (`:clip-norm`), or skip such steps (`:skip-nonfinite true`)")
-    if not math.isfinite(facts.loss):
-        return Diagnostic("E-NUM-001", f"the loss of step {step} is {facts.loss}", fix=fix)
-    if not math.isfinite(facts.norm):
-        return Diagnostic("E-NUM-002", f"the gradient norm of step {step} is {facts.norm}",
-                          notes=(f"the loss was {facts.loss:.6g}",), fix=fix)
-    return None
+def _of_the_step(facts: StepFacts) -> dict[str, float]:
+    """Rates for people, while there are no others: those of the first step, with everything it had to get ready."""
+    seconds = max(facts.seconds, 1e-9)
+    counts = {"steps": 1, "records": facts.records, **facts.counted}
+    return {name: count / seconds for name, count in counts.items()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sexpgpu.runtime.artifact.manifest import CtxKey
 from sexpgpu.runtime.dataio.spec import Json
@@ -18,7 +18,8 @@ Number = int | float
 @dataclass(slots=True)
 class Tally:
     """`step` counts finished updates; `loss` is the last one's, NaN before the first; `skipped` counts updates that
-    the optimizer left out."""
+    the optimizer left out, `skipped_in_a_row` those since the last one it did not; `rewinds` how often the run went
+    back to a checkpoint."""
 
     step: int = 0
     stage: int = 0
@@ -26,6 +27,8 @@ class Tally:
     records: int = 0
     stage_records: int = 0
     skipped: int = 0
+    skipped_in_a_row: int = 0
+    rewinds: int = 0
     loss: float = math.nan
     counters: dict[str, Number] = field(default_factory=dict)
     stage_counters: dict[str, Number] = field(default_factory=dict)
@@ -34,6 +37,9 @@ class Tally:
     def start(integers: Sequence[str], floats: Sequence[str]) -> Tally:
         zeros: dict[str, Number] = {**dict.fromkeys(integers, 0), **dict.fromkeys(floats, 0.0)}
         return Tally(counters=dict(zeros), stage_counters=dict(zeros))
+
+    def copy(self) -> Tally:
+        return replace(self, counters=dict(self.counters), stage_counters=dict(self.stage_counters))
 
     def enter(self, stage: int) -> None:
         """The curriculum's choice before each step; moving to another stage starts its counts at nothing."""
@@ -49,6 +55,7 @@ class Tally:
         self.records += records
         self.stage_records += records
         self.skipped += skipped
+        self.skipped_in_a_row = self.skipped_in_a_row + 1 if skipped else 0
         self.loss = loss
         for name, value in counted.items():
             self.counters[name] += value
@@ -69,13 +76,15 @@ class Tally:
     def to_json(self) -> dict[str, Json]:
         """Floats as C99 hexadecimal text: exact, and JSON has no NaN."""
         return {"step": self.step, "stage": self.stage, "stage_step": self.stage_step, "records": self.records,
-                "stage_records": self.stage_records, "skipped": self.skipped, "loss": self.loss.hex(),
+                "stage_records": self.stage_records, "skipped": self.skipped,
+                "skipped_in_a_row": self.skipped_in_a_row, "rewinds": self.rewinds, "loss": self.loss.hex(),
                 "counters": {n: _out(v) for n, v in self.counters.items()},
                 "stage_counters": {n: _out(v) for n, v in self.stage_counters.items()}}
 
     @staticmethod
     def from_json(data: dict[str, Json]) -> Tally:
         whole = {k: data[k] for k in ("step", "stage", "stage_step", "records", "stage_records", "skipped")}
+        whole |= {k: data.get(k, 0) for k in ("skipped_in_a_row", "rewinds")}  # younger than the first checkpoints
         if not all(type(v) is int and v >= 0 for v in whole.values()):
             raise ValueError("a count is not a whole number")
         return Tally(**whole, loss=float.fromhex(data["loss"]),  # type: ignore[arg-type]

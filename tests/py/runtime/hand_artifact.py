@@ -92,7 +92,7 @@ def manifest(options: Options = DEFAULT, driver: str = "local-task") -> Manifest
         metrics=MetricTable(tuple(train), offset + 3),
         schedules=(Schedule("lr", "ctx_0", None), Schedule("beta", None, 0.875)),
         ctx=tuple(keys), stages=options.stages, curriculum="ctx_1" if len(options.stages) > 1 else None,
-        evaluations=(evaluation,), run=dict(options.run))
+        evaluations=(evaluation,), run=dict(options.run), skips=options.skip_nan)
 
 
 # -- the module -------------------------------------------------------------------------------------------------------

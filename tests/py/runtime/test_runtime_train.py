@@ -34,7 +34,10 @@ def test_a_run(make_artifact, tmp_path: Path, capsys) -> None:
     assert last["counter/mass"] == float(last["counter/tokens"])
     assert log[0]["schedule/lr"] == pytest.approx(0.11) and last["schedule/lr"] == pytest.approx(0.02)
     assert last["schedule/beta"] == 0.875 and last["optimizer/skipped"] == 0
-    for name in ("rate/tokens", "rate/records", "loader/wait-ms", "loader/ready", "time/step-ms", "time",
+    assert "rate/tokens" not in log[0], "the first step gets everything ready"
+    for name in ("rate/tokens", "rate/records"):
+        assert all(line[name] > 0 for line in log[1:]), name
+    for name in ("loader/wait-ms", "loader/ready", "time/step-ms", "time",
                  "optimizer/grad-norm", "train/peak", "train/low", "train/total", "train/final"):
         assert all(isinstance(line[name], int | float) for line in log), name
     assert any(line["train/mae"] is None for line in log), "a step whose rows are all masked has no mean"
@@ -159,9 +162,9 @@ def test_nonfinite_stops(make_artifact, tmp_path: Path, capsys) -> None:
     assert json.loads((out / "summary.json").read_text())["state"] == "failed"
 
 
-def test_nonfinite_goes_on_when_told_or_skipped(make_artifact, tmp_path: Path) -> None:
-    assert run(make_artifact(nan_at=6), tmp_path / "a", "--on-nonfinite", "continue") == 0
-    assert lines(tmp_path / "a")[-1]["train/loss"] is None
+def test_nonfinite_goes_on_where_it_is_skipped(make_artifact, tmp_path: Path, capsys) -> None:
+    assert run(make_artifact(nan_at=6), tmp_path / "a", "--on-nonfinite", "skip") == 2
+    assert "E-RUN-017" in capsys.readouterr().err and not (tmp_path / "a").exists()
     assert run(make_artifact(nan_at=6, skip_nan=True), tmp_path / "b") == 0
     log = lines(tmp_path / "b")
     assert log[6]["train/loss"] is None and math.isfinite(log[-1]["train/loss"])
