@@ -117,16 +117,18 @@ class RunFolder:
     def guard(self) -> None:
         """Raises `FileNotFoundError` where the folder was taken away, or another has come in its place: what is written
         by name would land among the files of somebody else's run."""
-        try:
-            found = os.stat(self.path / ".lock")
-        except FileNotFoundError:
-            found = None
-        if found is None or not os.path.samestat(found, os.fstat(self._lock)):
+        if not self._is_ours():
             raise FileNotFoundError(errno.ENOENT, "the run folder was removed or replaced", str(self.path))
+
+    def _is_ours(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path / ".lock"), os.fstat(self._lock))
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Lets go of the folder. One that was made for a run that never began is taken away again."""
-        if self._fresh and not self.manifest.exists():
+        if self._fresh and self._is_ours() and not self.manifest.exists():
             self.status.unlink(missing_ok=True)
             (self.path / ".lock").unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # somebody put something there

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -81,7 +81,7 @@ class Trainer:
 
     def _run(self, unfinished: Unfinished | None, resumed: bool) -> End:
         if unfinished is not None:
-            if not self._finish(dict(unfinished.line), list(unfinished.evaluations)):
+            if not self._finish(dict(unfinished.line), unfinished.evaluations):
                 return End.INTERRUPTED
             self._keep_best()
         elif not resumed:
@@ -200,19 +200,18 @@ class Trainer:
             self.speed.skip()
         return True
 
-    def _finish(self, line: dict[str, Json], evaluations: list[int]) -> bool:
+    def _finish(self, line: dict[str, Json], evaluations: Sequence[int]) -> bool:
         """Runs the evaluations that belong to a step and writes its line. False, and saved, where a signal came."""
-        while evaluations:
-            name = self.session.manifest.evaluations[evaluations[0]].name
+        for done, index in enumerate(evaluations):
+            name = self.session.manifest.evaluations[index].name
             self.status.update({"state": "evaluating"})
-            results = self.evaluator.run(evaluations[0], self.tally.step, self._schedules(self.tally))
+            results = self.evaluator.run(index, self.tally.step, self._schedules(self.tally))
             if results is None:
-                self._save(Unfinished(line, tuple(evaluations)), wait=True)
+                self._save(Unfinished(line, tuple(evaluations[done:])), wait=True)
                 return False
             line.update(results)
             self.last_evaluations.update(results)
             self.display.evaluated(name, self.tally.step, results)
-            evaluations.pop(0)
             self.status.update({"state": "training", "evaluations": dict(self.last_evaluations)})
         self._write(line)
         return True

@@ -3,6 +3,9 @@
     FAKE_DELAY=S        seconds that every batch takes
     FAKE_KILL_AT=N      SIGKILL to itself before the N-th batch of the process, training and passes counted together
     FAKE_SIGNAL_AT=N    SIGINT to itself there
+    FAKE_DEVICE=S       seconds that every call of the device takes besides, which no signal cuts short
+    FAKE_DISK=S         seconds that every file of a checkpoint takes besides
+    FAKE_FILE_LIMIT=N   no file may grow beyond N bytes (the disk is full, as a process sees it)
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ import time
 
 from fake_loader import FakeBatch, FakeLoader
 from sexpgpu.cli.run import main
+from sexpgpu.runtime.checkpoint import store
+from sexpgpu.runtime.session import Session
 
 handed_out = 0
 
@@ -31,4 +36,21 @@ class Unruly(FakeLoader):
         return super().next()
 
 
+def slowed(function, seconds: float):
+    def slow(*arguments, **named):
+        time.sleep(seconds)
+        return function(*arguments, **named)
+    return slow
+
+
+if "FAKE_DEVICE" in os.environ:
+    seconds = float(os.environ["FAKE_DEVICE"])
+    Session.microbatch = slowed(Session.microbatch, seconds)  # type: ignore[method-assign]
+    Session.evaluate = slowed(Session.evaluate, seconds)  # type: ignore[method-assign]
+if "FAKE_DISK" in os.environ:
+    store.write = slowed(store.write, float(os.environ["FAKE_DISK"]))
+if "FAKE_FILE_LIMIT" in os.environ:
+    import resource
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["FAKE_FILE_LIMIT"]),) * 2)
 sys.exit(main(sys.argv[1:], Unruly))

@@ -195,7 +195,7 @@ def test_a_signal_saves_and_tells(whole: tuple[Path, Path], tmp_path: Path, numb
 
 def test_a_second_signal_stops_at_once(whole: tuple[Path, Path], tmp_path: Path) -> None:
     path, _ = whole
-    process = spawn(path, tmp_path / "run", "--steps", str(STEPS), FAKE_DELAY="5")
+    process = spawn(path, tmp_path / "run", "--steps", str(STEPS), FAKE_DEVICE="5")
     while not (tmp_path / "run/status.json").exists():
         time.sleep(0.01)
     time.sleep(0.3)
