@@ -96,10 +96,18 @@ def training_arguments(module: ir.Module, given: Mapping[str, ir.Value]) -> dict
     return values
 
 
-def store_buffers(results: Mapping[str, ir.Value]) -> None:
+def store_buffers(module: ir.Module, results: Mapping[str, ir.Value]) -> None:
+    """Where updates can be skipped, statistics of a batch whose loss is no number are left out as well: they would stay
+    in the state that the skipped update leaves alone."""
+    guard = hlo.is_finite(results["loss"]) if mf.read(module).get("skips") else None
     for name, value in results.items():
-        if name.startswith("buffer:"):
-            gl.store(value, global_name(name.removeprefix("buffer:")))
+        if not name.startswith("buffer:"):
+            continue
+        held = global_name(name.removeprefix("buffer:"))
+        if guard is not None:
+            type_ = hlo.type_of(value)
+            value = hlo.select(hlo.broadcast_scalar(guard, type_.shape), value, gl.load(held, type_))
+        gl.store(value, held)
 
 
 def training_inputs(train: ir.Operation, module: ir.Module) -> tuple[list[str], list[ir.Type]]:
@@ -139,7 +147,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     names, types = training_inputs(train, module)
     with fn.new_function(module, "microbatch", types) as (_, arguments):
         results = fn.inline_named(train, training_arguments(module, dict(zip(names, arguments, strict=True))))
-        store_buffers(results)
+        store_buffers(module, results)
         fresh = [hlo.convert(results[f"grad:{n}"], t.element_type)
                  for n, t in zip(trainable(module), totals.values(), strict=True)]
         for name, value in zip(totals, _merge(totals, fresh), strict=True):
