@@ -11,7 +11,7 @@ from iree.compiler import ir
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes import products
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
-from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate, iree_version
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
 from sexpgpu.compiler.passes.legalize import LEGALIZE, LegalizeOptions
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
@@ -48,7 +48,8 @@ def note_target(module: ir.Module, target: Target) -> None:
         manifest.setdefault("kind", "sexpgpu.artifact")
         manifest.setdefault("schema", SCHEMA)
         manifest["versions"] = {**(manifest.get("versions") or {}), "iree": iree_version()}
-        manifest["target"] = {"name": target.name, "detail": target.detail, "driver": target.driver}
+        manifest["target"] = {"name": target.name, "detail": target.detail, "driver": target.driver,
+                              "features": list(features_of(target))}
         mf.write(module, manifest)
 
 

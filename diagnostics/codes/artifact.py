@@ -24,4 +24,8 @@ TABLE: tuple[Code, ...] = (
     Code("E-ARTIFACT-008", "module refused",
          "The file is whole and its manifest is right, but IREE did not load it: most often the device lacks something "
          "that the artifact's target needs."),
+    Code("E-ARTIFACT-009", "artifact for another processor",
+         "The artifact was compiled for a processor that can do more than this one; it would end in an illegal "
+         "instruction. `sexpc build` compiles for the processor it runs on unless `--target` names one: "
+         "`cpu:x86-64-v3` runs on nearly every server of the last ten years."),
 )

@@ -47,11 +47,13 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`name` as the user chose it, `detail` what it came to, `driver` IREE's driver that runs it."""
+    """`name` as the user chose it, `detail` what it came to, `driver` IREE's driver that runs it; `features` are those
+    of a processor that the code may use, by LLVM's names."""
 
     name: str
     detail: str
     driver: str
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

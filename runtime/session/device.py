@@ -15,6 +15,7 @@ import numpy as np
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 from sexpgpu.runtime.artifact.manifest import Target
 from sexpgpu.runtime.dtypes import DTYPES
+from sexpgpu.runtime.processor import lacking, level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,8 +56,15 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
 def choose(target: Target, wanted: str | None) -> str:
     """The device's URI for an artifact built for `target`, where the user asked for `wanted` (None: whatever fits).
 
-    `cpu` is `local-task`; anything else is a driver's name, or `driver://which`. Raises E-RUN-007.
+    `cpu` is `local-task`; anything else is a driver's name, or `driver://which`. Raises E-RUN-007, and E-ARTIFACT-009
+    where this processor lacks something that the artifact's code may use.
     """
+    missing = lacking(target.features) if target.driver in LOCAL else ()
+    if missing:
+        built = target.detail.removeprefix("host:")
+        raise SexpError(Diagnostic("E-ARTIFACT-009", f"the artifact was built for `{built}`, and this processor has no "
+                                   f"{', '.join(missing)}",
+                                   fix=Fix(f"build it with `--target cpu:{level() or 'generic'}`")))
     if wanted is None or wanted == "auto":
         return target.driver
     uri = {"cpu": "local-task"}.get(wanted, wanted)

@@ -6,6 +6,7 @@ One process may compile many modules; the libraries are loaded once.
 from __future__ import annotations
 
 import ctypes
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,7 @@ from sexpgpu.compiler.passes.iree.console import captured_console
 from sexpgpu.compiler.passes.iree.errors import Complaint, explain
 from sexpgpu.compiler.passes.iree.messages import Messages
 from sexpgpu.compiler.passes.iree.targets import Target
+from sexpgpu.runtime.processor import FEATURES, host_features
 
 #: For every target. ctx functions compute in f64, so f64 must not be narrowed.
 COMMON_FLAGS = (
@@ -72,6 +74,31 @@ def generate(module: ir.Module, target: Target, options: CompileOptions) -> byte
             with Output.open_membuffer() as output:
                 invocation.output_vm_bytecode(output)
                 return bytes(output.map_memory())
+
+
+def features_of(target: Target) -> tuple[str, ...]:
+    """What code for a processor may use, by LLVM's names (those of `runtime.processor`); nothing for other targets."""
+    if target.cpu is None:
+        return ()
+    with Session() as session:
+        session.set_flags(*target.flags)
+        with session.invocation() as invocation:
+            # The phase at which IREE has settled what the device is. (Its Python face has no method for this either.)
+            set_phase = ctypes_dl._dylib.ireeCompilerInvocationSetCompileToPhase
+            set_phase.restype, set_phase.argtypes = None, [ctypes.c_void_p, ctypes.c_char_p]
+            set_phase(invocation._inv_p, b"flow")
+            done = invocation.parse_source(Source.wrap_buffer(session, b"module {}\0")) and invocation.execute()
+            assert done, "an empty module is compiled"
+            with Output.open_membuffer() as output:
+                invocation.output_ir(output)
+                described = _FEATURES.search(bytes(output.map_memory()).decode())
+    named = {name[1:] for name in described[1].split(",") if name.startswith("+")} if described else set()
+    # Of this machine the system's word is taken: it is what the runtime will ask.
+    have = host_features() if target.cpu == "host" else None
+    return tuple(name for name in FEATURES if name in named and (have is None or name in have))
+
+
+_FEATURES = re.compile(r'cpu_features = "([^"]*)"')
 
 
 def _skip_verifying(invocation: Invocation) -> None:

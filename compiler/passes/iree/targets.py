@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
+from sexpgpu.runtime.processor import cpuinfo, host_features
 
 #: Processors offered by name; LLVM knows more, and these are the ones worth shipping for.
 X86_CPUS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "broadwell", "skylake", "skylake-avx512",
@@ -32,7 +33,8 @@ KINDS = ("cpu", "vulkan", "cuda")
 class Target:
     """`kind` is one of KINDS; `name` what the user wrote; `detail` what the manifest says; `driver` the runtime's.
 
-    `avx2` is whether its vectors are those of AVX2: sixteen registers of 32 bytes.
+    `cpu` is LLVM's name of the processor, where the target is one; `avx2` is whether its vectors are those of AVX2:
+    sixteen registers of 32 bytes.
     """
 
     kind: str
@@ -40,26 +42,18 @@ class Target:
     detail: str
     driver: str
     flags: tuple[str, ...]
+    cpu: str | None = None
     avx2: bool = False
-
-
-def _cpuinfo(key: str) -> str | None:
-    """What the system says of its first processor; None where it does not tell."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next((line.partition(":")[2].strip() for line in file if line.startswith(key)), None)
-    except OSError:
-        return None
 
 
 def host_cpu() -> str:
     """The processor of this machine, for people: its model name where the system tells it."""
-    return _cpuinfo("model name") or platform.machine()
+    return cpuinfo("model name") or platform.machine()
 
 
 def host_is_avx2() -> bool:
-    features = (_cpuinfo("flags") or "").split()
-    return "avx2" in features and "fma" in features and "avx512f" not in features
+    have = host_features() or frozenset()
+    return {"avx2", "fma"} <= have and "avx512f" not in have
 
 
 def _unknown(code: str, what: str, word: str, choices: tuple[str, ...]) -> SexpError:
@@ -86,7 +80,7 @@ def _cpu(text: str, cpu: str) -> Target:
     return Target("cpu", text, cpu or f"host:{host_cpu()}", "local-task", (
         "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
         f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
-    ), cpu in AVX2_CPUS if cpu else host_is_avx2())
+    ), cpu or "host", cpu in AVX2_CPUS if cpu else host_is_avx2())
 
 
 def _cuda(text: str, architecture: str) -> Target:

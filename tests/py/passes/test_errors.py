@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.base import PassTextError, parse_pass
 from sexpgpu.compiler.passes.build import BuildOptions, build, run_pipeline
-from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate
 from sexpgpu.compiler.passes.iree.errors import place_of
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.pipeline import PASSES, Timing, run_pass
 from sexpgpu.diagnostics import Diagnostic, SexpError, Span
+from sexpgpu.runtime.processor import lacking
 from staging import Stage
 
 
@@ -192,3 +194,17 @@ def test_printing_timing_and_stopping() -> None:
 def test_every_pass_has_a_summary() -> None:
     assert all(p.summary and p.name == name for name, p in PASSES.items())
     assert BuildOptions().disabled_legalizations == ()
+
+
+# -- processors -------------------------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names of another architecture")
+def test_features_of_a_processor() -> None:
+    """As LLVM documents the levels of x86-64; of this machine what the system says, so that it runs here."""
+    level3 = set(features_of(parse_target("cpu:x86-64-v3")))
+    assert {"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"} <= level3 and "avx512f" not in level3
+    level4 = set(features_of(parse_target("cpu:x86-64-v4")))
+    assert level4 - level3 == {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+    assert not features_of(parse_target("cpu:x86-64")) and not features_of(parse_target("vulkan"))
+    here = features_of(parse_target("cpu"))
+    assert here and lacking(here) == ()

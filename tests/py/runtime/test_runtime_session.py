@@ -9,6 +9,7 @@ import hand_artifact
 import numpy as np
 import pytest
 from sexpgpu.diagnostics import SexpError
+from sexpgpu.runtime import processor
 from sexpgpu.runtime.artifact import Target, read_artifact
 from sexpgpu.runtime.session import Device, Session, aligned, choose
 from sexpgpu.runtime.session.session import Arrays, Outcome
@@ -150,6 +151,20 @@ def test_devices_that_fit() -> None:
         with pytest.raises(SexpError) as raised:
             choose(target, wanted)
         assert raised.value.diagnostics[0].code == "E-RUN-007"
+
+
+def test_a_processor_that_lacks_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said before anything runs; the code itself would end in an illegal instruction."""
+    monkeypatch.setattr(processor, "host_features", lambda: frozenset({"sse3", "sse4.2", "avx", "avx2", "fma"}))
+    assert choose(Target("cpu", "znver3", "local-task", ("avx2", "fma")), None) == "local-task"
+    assert choose(Target("cuda", "sm_80", "cuda", ("avx512f",)), None) == "cuda"
+    for needed in (("avx2", "avx512f", "avx512vl"), ("neon", "sve")):
+        with pytest.raises(SexpError) as raised:
+            choose(Target("cpu", "host:AMD EPYC", "local-task", needed), None)
+        (found,) = raised.value.diagnostics
+        assert found.code == "E-ARTIFACT-009" and "`AMD EPYC`" in found.message and needed[-1] in found.message
+    monkeypatch.setattr(processor, "host_features", lambda: None)   # a system that does not tell
+    assert choose(Target("cpu", "znver5", "local-task", ("avx512f",)), None) == "local-task"
 
 
 def test_a_device_that_is_not_there() -> None:
