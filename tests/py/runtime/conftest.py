@@ -34,3 +34,13 @@ def make_artifact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         return path
 
     return make
+
+
+@pytest.fixture(scope="session")
+def life_artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The artifact of `life.sexp`, its data beside it, built once a session."""
+    import life
+
+    folder = tmp_path_factory.mktemp("life")
+    life.make_data(folder)
+    return life.build(folder)

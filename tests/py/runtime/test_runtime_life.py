@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import life
@@ -20,13 +21,11 @@ BATCHES = 120
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> tuple[Path, Path]:
+def whole(life_artifact: Path, tmp_path_factory) -> tuple[Path, Path]:
     """The artifact, and the folder of its uncut run."""
-    folder = tmp_path_factory.mktemp("life")
-    life.make_data(folder)
-    artifact = life.build(folder)
-    assert life.run(artifact, folder / "run", "--keep-best", "eval/val/loss") == 0
-    return artifact, folder / "run"
+    out = tmp_path_factory.mktemp("whole") / "run"
+    assert life.run(life_artifact, out, "--keep-best", "eval/val/loss") == 0
+    return life_artifact, out
 
 
 def cursor(out: Path) -> dict:
@@ -70,7 +69,7 @@ def test_the_run_has_what_is_to_be_put_back(whole: tuple[Path, Path]) -> None:
     log = [line for line in lines(out) if "train/loss" in line]
     assert log[-1]["optimizer/skipped"] > 0, "the loss scale began too high"
     stages = [line["stage"] for line in log]
-    assert sum(a != b for a, b in zip(stages, stages[1:], strict=False)) >= 4
+    assert sum(a != b for a, b in pairwise(stages)) >= 4
     found = cursor(out)
     assert set(found["loaders"]) == {"easy", "hard"}
     state = load_file(out / f"checkpoints/step-{life.STEPS}/optimizer.safetensors")
