@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,21 +9,24 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
+from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
 from sexpgpu.runtime.artifact import Artifact, Manifest, read_artifact
-from sexpgpu.runtime.checkpoint.cursor import Best, Cursor
+from sexpgpu.runtime.checkpoint.cursor import Cursor
 from sexpgpu.runtime.checkpoint.store import steps
 from sexpgpu.runtime.checkpoint.weights import init_from
 from sexpgpu.runtime.dataio.spec import Json
-from sexpgpu.runtime.display.display import Display, duration, open_display
+from sexpgpu.runtime.display.display import Display, open_display
 from sexpgpu.runtime.flags import CommandLine
 from sexpgpu.runtime.folder import MetricLines, RunFolder, Status, default_name
 from sexpgpu.runtime.folder.lines import finite
 from sexpgpu.runtime.folder.skipped import SkippedLines
 from sexpgpu.runtime.session import Device, Session, choose
-from sexpgpu.runtime.settings import Layer, Settings, merge, read_layer
+from sexpgpu.runtime.settings import Layer, Settings
 from sexpgpu.runtime.signals import INTERRUPTED, StopFlag, Stopped
+from sexpgpu.runtime.train.best import shown
+from sexpgpu.runtime.train.chosen import EXPERIMENT, chosen_settings
 from sexpgpu.runtime.train.config import config_text
+from sexpgpu.runtime.train.ending import cannot_write, command_to_go_on, tell
 from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed, OpenLoader
 from sexpgpu.runtime.train.loop import End, Trainer
@@ -50,7 +50,7 @@ def execute(line: CommandLine, layers: Sequence[Layer], words: Sequence[str], op
     assert line.artifact is not None
     artifact = read_artifact(line.artifact)
     manifest = artifact.manifest
-    settings, origins = _settings(manifest, layers)
+    settings, origins = chosen_settings(manifest, layers)
     if line.print_config:
         print(config_text(manifest, settings, origins))
         return 0
@@ -70,7 +70,7 @@ def _claimed(line: CommandLine, artifact: Artifact, settings: Settings, origins:
     try:
         folder = RunFolder(path, manifest, fresh=settings.resume == "never")
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     try:
         display = open_display(manifest.name)
         try:
@@ -83,37 +83,14 @@ def _claimed(line: CommandLine, artifact: Artifact, settings: Settings, origins:
             return run.train(session, settings, resume, open_loader, line.artifact, words, stop)
         except Stopped:
             display.close()
-            print("stopped before the first step; there was nothing to save", flush=True)
+            print("stopped before a step was made; there was nothing to save", flush=True)
             return INTERRUPTED
         finally:
             display.close()
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     finally:
         folder.close()
-
-
-EXPERIMENT = "the experiment"
-"""Where the settings of an artifact's own `(run …)` come from."""
-
-
-def _settings(manifest: Manifest, layers: Sequence[Layer]) -> tuple[Settings, dict[str, str]]:
-    problems: list[Diagnostic] = []
-    settings, origins = merge([read_layer(EXPERIMENT, manifest.run, ":", problems), *layers])
-    passes = [f"eval/{e.name}/{m.name}" for e in manifest.evaluations for m in e.metrics]
-    best = (settings.keep_best or "").removeprefix("max:").removeprefix("min:")
-    if best and best not in passes:
-        problems.append(Diagnostic(
-            "E-RUN-002", f"`keep-best` names `{best}`, which no evaluation reports",
-            fix=Fix(f"there is {one_of(best, passes)}" if passes else "add an `(evaluation …)` to the experiment")))
-    if settings.on_nonfinite == "skip" and not manifest.skips:
-        problems.append(Diagnostic(
-            "E-RUN-017", "the artifact was not built to skip updates",
-            fix=Fix("build with `(run :on-nonfinite :skip)` or `:skip-nonfinite true`, or give `--on-nonfinite "
-                    "rewind`")))
-    if problems:
-        raise SexpError(*problems)
-    return settings, origins
 
 
 class Run:
@@ -149,7 +126,7 @@ class Run:
     def train(self, session: Session, settings: Settings, resume: Resume | None, open_loader: OpenLoader,
               artifact: str, words: Sequence[str], stop: StopFlag) -> int:
         manifest, folder = self._manifest, self._folder
-        command = _go_on(words, folder.path, settings)
+        command = command_to_go_on(words, folder.path, settings)
         status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)}, folder.guard)
         cursor = resume.cursor if resume is not None else None
         if settings.on_bad_data != "error":
@@ -190,7 +167,8 @@ class Run:
             if lines is not None:
                 lines.close()
         self._display.close()
-        return self._tell(end, trainer, command)
+        tell(folder.path, end is End.INTERRUPTED, trainer.tally.step, self._seconds(), command)
+        return INTERRUPTED if end is End.INTERRUPTED else 0
 
     def _plan(self, settings: Settings, feed: Feed) -> Plan:
         """With one stage that ends, its length is known before the first step, and bounds the plan."""
@@ -243,33 +221,13 @@ class Run:
             "counters": dict(tally.counters), "skipped": tally.skipped, "rewinds": tally.rewinds,
             "seconds": round(self._seconds(), 3),
             "last": finite(trainer.last_line), "evaluations": finite(trainer.last_evaluations),
-            "checkpoint": trainer.saver.newest, "best": best_of(trainer.best), "session": {
+            "checkpoint": trainer.saver.newest, "best": shown(trainer.best), "session": {
                 "steps": speed.steps, "first_step_s": self._first_step, "step_s": round(speed.seconds, 6),
                 "device_s": round(speed.device, 6), "loader_wait_s": round(speed.waited, 6),
                 "checkpoint_s": round(trainer.saver.spent, 6),
                 "checkpoint_writing_s": round(trainer.saver.written_seconds, 6)},
             "runtime_share": round(speed.own_share, 6), "runtime_us_per_step": round(speed.own_microseconds, 3),
         }
-
-    def _tell(self, end: End, trainer: Trainer, command: str) -> int:
-        """The last words, on stdout."""
-        folder, step = self._folder, trainer.tally.step
-        if end is End.INTERRUPTED:
-            words = [f"stopped after step {step}, saved", f"go on with: {command}"]
-        else:
-            words = [f"{step} steps in {duration(self._seconds())}"]
-        words.append(f"{folder.path}{os.sep}")
-        for name, what in (("metrics.jsonl", "a line a step"), ("summary.json", "the last values, and where time went"),
-                           ("skipped.jsonl", "records that were left out"),
-                           ("status.json", "the state, for monitors"), ("manifest.json", "settings and model"),
-                           ("checkpoints", "weights and the place to go on from")):
-            if (folder.path / name).exists():
-                words.append(f"  {name:<15}{what}")
-        try:
-            print("\n".join(words), flush=True)
-        except BrokenPipeError:  # as with `| head`: the interpreter would complain again when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INTERRUPTED if end is End.INTERRUPTED else 0
 
     def _seconds(self) -> float:
         """Of the whole run, the sessions before included."""
@@ -278,32 +236,3 @@ class Run:
     def _note_first(self, tally: Tally) -> None:
         if self._first_step is None:
             self._first_step = round(time.monotonic() - self._start, 3)
-
-
-def best_of(best: Best | None) -> Json:
-    return None if best is None else {"metric": best.metric, "step": best.step, "value": float.fromhex(best.value)}
-
-
-def _go_on(words: Sequence[str], out: Path, settings: Settings) -> str:
-    """The command that goes on with this run: the one that was given, with its folder. Where `(run …)` says how to
-    begin, that is overruled."""
-    kept: list[str] = []
-    skip = resumes = False
-    for word in words:
-        name = word.partition("=")[0]
-        if skip:
-            skip = False
-        elif name in ("--out", "--resume", "--init-from"):
-            skip = word == name
-            resumes |= name == "--resume"
-        else:
-            kept.append(word)
-    return shlex.join([*kept, "--out", str(out), *(["--resume", "auto"] if settings.resume != "auto" and not resumes
-                                                   else [])])
-
-
-def _cannot_write(path: Path, error: OSError) -> SexpError:
-    reason = (error.strerror or str(error)).lower()
-    where = error.filename if isinstance(error.filename, str) else str(path)
-    return SexpError(Diagnostic("E-RUN-006", f"`{where}` cannot be written: {reason}",
-                                fix=Fix("`--out` takes a folder with space that you may write into")))

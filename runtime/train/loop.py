@@ -7,7 +7,6 @@ that comes while a step waits for data gives the step up.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from sexpgpu.runtime.folder import MetricLines, Status
 from sexpgpu.runtime.session import Session
 from sexpgpu.runtime.settings import Settings
 from sexpgpu.runtime.signals import StopFlag, Stopped
+from sexpgpu.runtime.train.best import better
 from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed
 from sexpgpu.runtime.train.line import StepFacts, line_of
@@ -244,16 +244,9 @@ class Trainer:
 
     def _keep_best(self) -> None:
         """After a pass: where it is the best one so far, its checkpoint is taken at once."""
-        wanted = self.settings.keep_best
-        if wanted is None:
-            return
-        metric = wanted.removeprefix("min:").removeprefix("max:")
-        value = self.last_line.get(metric)
-        if not isinstance(value, float) or not math.isfinite(value):
-            return
-        old = float.fromhex(self.best.value) if self.best is not None and self.best.metric == wanted else None
-        if old is None or (value > old if wanted.startswith("max:") else value < old):
-            self.best = Best(wanted, self.tally.step, value.hex())
+        best = better(self.best, self.settings.keep_best, self.last_line, self.tally.step)
+        if best is not self.best:
+            self.best = best
             self._save()
 
     def _rewind(self, bad: Diagnostic) -> None:

@@ -17,6 +17,9 @@ from sexpgpu.runtime.settings import Settings
 from sexpgpu.runtime.train.feed import Feed
 from sexpgpu.runtime.train.tally import Tally
 
+LOOK_EVERY = 0.1
+"""Seconds between two looks for a touched file: one costs as much as a small step's bookkeeping."""
+
 
 class Saver:
     """Writes into the run's `checkpoints/`. `elapsed` gives the run's seconds so far, all sessions.
@@ -38,6 +41,7 @@ class Saver:
         self._last_step: int | None = None
         self._owed = False
         self._answers: int | None = None
+        self._look = 0.0
         self._writer = Writer(folder.checkpoints, settings.keep, self._before_writing, self._written)
         self.newest: str | None = None
         self.spent = 0.0
@@ -55,8 +59,10 @@ class Saver:
             self._owed |= step % self._steps == 0
         elif self._seconds is not None:
             self._owed |= time.monotonic() - self._last_time >= self._seconds
-        if self._answers is None and self._asked.exists():
-            self._owed, self._answers = True, step
+        if time.monotonic() >= self._look:
+            self._look = time.monotonic() + LOOK_EVERY
+            if self._answers is None and self._asked.exists():
+                self._owed, self._answers = True, step
         return self._owed and self._writer.room(self._size)
 
     def saved_now(self, step: int) -> bool:
