@@ -31,7 +31,11 @@ class CommandLine:
     problems: tuple[Diagnostic, ...] = ()
 
 
-SWITCHES = ("--preflight", "--print-config")
+SWITCHES = {
+    "--print-config": "show every setting and where it comes from, as a run file",
+    "--preflight": "open and check all data, and show all problems",
+}
+"""What is done instead of training."""
 
 
 def parse(words: Sequence[str]) -> CommandLine:
@@ -125,6 +129,7 @@ def help_text(width: int | None = None) -> str:
             lines.append(f"{head:<{left}}{wrapped[0]}")
             lines += [" " * left + line for line in wrapped[1:]]
         lines.append("")
+    lines += ["instead of training:", *(f"  {flag:<{left - 2}}{text}" for flag, text in SWITCHES.items()), ""]
     lines.append("examples:")
     column = max(len(command) for command, _ in _EXAMPLES) + 4
     lines += [f"  {command:<{column}}{meaning}" for command, meaning in _EXAMPLES]
@@ -143,4 +148,6 @@ def options_table() -> str:
             default = "" if option.default is None else f"`{option.default}`"
             lines.append(f"| `{option.flag} {option.metavar}` | {default} | {option.help} |")
         lines.append("")
+    lines += ["**Instead of training**", "", "| option | |", "|---|---|"]
+    lines += [f"| `{flag}` | {text} |" for flag, text in SWITCHES.items()]
     return "\n".join(lines).rstrip()

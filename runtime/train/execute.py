@@ -156,9 +156,9 @@ class Run:
                 lines, status, saver, self._display, stop, Speed(), {}, {}, partial(self._restore, session),
                 cursor.best if cursor is not None else None, self._note_first)
             end = self._run(trainer, cursor.unfinished if cursor is not None else None, resume is not None, status)
-        except BaseException:
+        except BaseException as error:
             with suppress(OSError):   # what went wrong first is what is told
-                status.update({"state": "failed"}, now=True)
+                status.update({"state": "interrupted" if isinstance(error, Stopped) else "failed"}, now=True)
             raise
         finally:
             feed.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -76,7 +77,8 @@ class Trainer:
             # A bad record after hours: the state is still that of the last step, so it is worth keeping.
             if self.tally.step and error.diagnostics[0].code.startswith(("E-DATA", "E-STORE", "E-RUN-018")):
                 self._save(wait=True)
-            self.saver.wait()
+            with suppress(OSError):   # what went wrong first is what is told
+                self.saver.wait()
             raise
 
     def _run(self, unfinished: Unfinished | None, resumed: bool) -> End:
