@@ -117,7 +117,11 @@ class Evaluator:
             found.value = POISON if code is None else Closure(code, None)
             return found.value
         if found.state is State.STAGED:
-            return self._initial(found)
+            found.state = State.BUSY   # one that is defined by itself was told of, and is met here again
+            try:
+                return self._initial(found)
+            finally:
+                found.state = State.STAGED
         if found.state is State.BELOW and found.module.is_prelude:
             return self.define(found)
         below = found.state is State.BELOW

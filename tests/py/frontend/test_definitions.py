@@ -13,6 +13,9 @@ def test_a_defvar_uses_what_stands_above(wrong):
     assert wrong("a", "(defvar a (+ b 1)) (defvar b 2)") == ["E-NAME-002"]
     assert wrong("a", "(defvar a (f)) (defun f () b) (defvar b 2)") == ["E-NAME-002"]
     assert wrong("a", "(defvar a (+ a 1))") == ["E-NAME-002"]
+    # staged at each use, and used while it is expanded
+    assert set(wrong("(m)", "(defvar a [a training?]) (defmacro m () a)")) == {"E-NAME-002"}
+    assert set(wrong("a", "(defvar a [b training?]) (defvar b [a training?])")) == {"E-NAME-002"}
 
 
 @pytest.mark.parametrize(("text", "code"), [
