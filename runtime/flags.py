@@ -124,12 +124,12 @@ def help_text(width: int | None = None) -> str:
         lines.append(f"{group}:")
         for option in (o for o in OPTIONS if o.group == group):
             text = option.help if option.default is None else f"{option.help} (default {option.default})"
-            wrapped = textwrap.wrap(text, max(24, width - left))
-            head = f"  {option.flag} {option.metavar}"
-            lines.append(f"{head:<{left}}{wrapped[0]}")
-            lines += [" " * left + line for line in wrapped[1:]]
+            lines += _entry(f"  {option.flag} {option.metavar}", text, left, width)
         lines.append("")
-    lines += ["instead of training:", *(f"  {flag:<{left - 2}}{text}" for flag, text in SWITCHES.items()), ""]
+    lines.append("instead of training:")
+    for flag, text in SWITCHES.items():
+        lines += _entry(f"  {flag}", text, left, width)
+    lines.append("")
     lines.append("examples:")
     column = max(len(command) for command, _ in _EXAMPLES) + 4
     lines += [f"  {command:<{column}}{meaning}" for command, meaning in _EXAMPLES]
@@ -137,6 +137,11 @@ def help_text(width: int | None = None) -> str:
               "the flag wins over both.", *textwrap.wrap(
         _EXITS, width)]
     return "\n".join(lines)
+
+
+def _entry(head: str, text: str, left: int, width: int) -> list[str]:
+    first, *more = textwrap.wrap(text, max(24, width - left))
+    return [f"{head:<{left}}{first}", *(" " * left + line for line in more)]
 
 
 def options_table() -> str:
