@@ -74,9 +74,8 @@ class Trainer:
             self._save(wait=True)
             return End.INTERRUPTED
         except SexpError as error:
-            # A bad record after hours: the state is still that of the last step, so it is worth keeping.
-            if self.tally.step and error.diagnostics[0].code.startswith(("E-DATA", "E-STORE", "E-RUN-018")):
-                self._save(wait=True)
+            if self.tally.step and worth_keeping(error):
+                self._save(wait=True)   # where a pass failed, that is done
             with suppress(OSError):   # what went wrong first is what is told
                 self.saver.wait()
             raise
@@ -207,7 +206,12 @@ class Trainer:
         for done, index in enumerate(evaluations):
             name = self.session.manifest.evaluations[index].name
             self.status.update({"state": "evaluating"})
-            results = self.evaluator.run(index, self.tally.step, self._schedules(self.tally))
+            try:
+                results = self.evaluator.run(index, self.tally.step, self._schedules(self.tally))
+            except SexpError as error:
+                if self.tally.step and worth_keeping(error):
+                    self._save(Unfinished(line, tuple(evaluations[done:])), wait=True)
+                raise
             if results is None:
                 self._save(Unfinished(line, tuple(evaluations[done:])), wait=True)
                 return False
@@ -283,6 +287,11 @@ class Trainer:
                 "stage_totals": {"steps": tally.stage_step, "records": tally.stage_records, **tally.stage_counters},
                 "totals": {"records": tally.records, **tally.counters}, "rates": {**rates}, "eta_s": left,
                 "metrics": dict(self.last_line), "checkpoint": self.saver.newest}, now=True)
+
+
+def worth_keeping(error: SexpError) -> bool:
+    """A bad record after hours: the state is still that of the last step."""
+    return error.diagnostics[0].code.startswith(("E-DATA", "E-STORE", "E-RUN-018"))
 
 
 def _of_the_step(facts: StepFacts) -> dict[str, float]:

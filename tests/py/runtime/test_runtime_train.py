@@ -271,3 +271,26 @@ def test_passes_take_no_part_in_the_times_of_steps(make_artifact, tmp_path: Path
     assert all(line["time/step-ms"] < 300 for line in log)
     assert sum(line["time/step-ms"] for line in log) < 1500 < (log[-2]["time"] - log[0]["time"]) * 1e3
     assert log[-1]["rate/records"] > 2 * 40 / (log[-1]["time"] - log[0]["time"])
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_bad_data_in_a_pass_loses_no_line(make_artifact, tmp_path: Path, which: int) -> None:
+    """The step before the pass is done and its line is not written: the resume writes it, with the pass."""
+    from sexpgpu.cli.run import main
+    from sexpgpu.diagnostics import CODES, Diagnostic, SexpError
+
+    code, passes = next(c for c in CODES if c.startswith("E-DATA")), 0
+
+    class Bad(FakeLoader):
+        def next(self):
+            nonlocal passes
+            passes += self.partial and self._position == 0
+            if passes == which and self._position == 8:
+                raise SexpError(Diagnostic(code, "row 8 is bad"))
+            return super().next()
+
+    path, out = make_artifact(every=3), tmp_path / "run"
+    assert main([str(path), "--out", str(out)], Bad) == 3
+    assert [line["step"] for line in lines(out)] == list(range(1, 3 * which))
+    assert run(path, out) == 0 and run(path, tmp_path / "whole") == 0
+    assert steady(out) == steady(tmp_path / "whole") and last_state(out) == last_state(tmp_path / "whole")
