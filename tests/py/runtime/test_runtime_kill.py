@@ -10,7 +10,7 @@ from pathlib import Path
 import life
 import pytest
 from runs import HERE, last_state, steady
-from sexpgpu.runtime.checkpoint.store import open_checkpoint
+from sexpgpu.runtime.checkpoint.store import open_checkpoint, steps
 
 FLAGS = ("--steps", "400", "--checkpoint-every", "2", "--keep", "2", "--keep-best", "eval/val/loss", "--log-every", "1")
 
@@ -36,8 +36,8 @@ def kill_and_go_on(whole: tuple[Path, Path], out: Path, seed: int, most: int) ->
                            *FLAGS], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     kills = int(done.stdout.split()[0])
-    for path in (out / "checkpoints").glob("step-*") if (out / "checkpoints").exists() else ():
-        open_checkpoint(path)   # what bears the name is whole
+    for step in steps(out / "checkpoints"):
+        open_checkpoint(out / f"checkpoints/step-{step}")   # what bears the mark is whole
     assert life.run(artifact, out, *FLAGS) == 0
     assert steady(out) == steady(expected)
     assert last_state(out) == last_state(expected)
