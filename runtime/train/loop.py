@@ -22,6 +22,7 @@ from sexpgpu.runtime.session import Session
 from sexpgpu.runtime.settings import Settings
 from sexpgpu.runtime.signals import StopFlag, Stopped
 from sexpgpu.runtime.train.best import better
+from sexpgpu.runtime.train.ctx import begin_step, schedules, stage_ended
 from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed
 from sexpgpu.runtime.train.line import StepFacts, line_of
@@ -90,8 +91,8 @@ class Trainer:
             if first and not self._finish({"step": 0, "time": round(time.time(), 3)}, first):
                 return End.INTERRUPTED
             self._keep_best()
-        if self.settings.on_nonfinite == "rewind" and not resumed:
-            self._save()   # something to go back to
+        if self.settings.on_nonfinite == "rewind":
+            self._save()   # something to go back to, in this folder
         self.status.update({"state": "training"})
         self.speed.begin()
         while not self.plan.done(self.tally):
@@ -114,7 +115,7 @@ class Trainer:
         """One update, or None where the data ended before it. Nothing has changed where it was not made: the stage that
         the curriculum chose for it is chosen again by a resume."""
         tally = self.tally.copy()
-        hyper = self._hyper(tally)
+        hyper = begin_step(self.session, self.plan, tally)
         session, k = self.session, self.settings.microbatches
         reduction = Reduction(session.manifest.metrics.train)
         integers = session.manifest.integer_counters
@@ -123,7 +124,8 @@ class Trainer:
         for microbatch in range(k):
             batch = self.feed.next(tally.stage)
             if batch is None:
-                self._stage_ended(tally.stage)
+                if len(session.manifest.stages) > 1:
+                    raise SexpError(stage_ended(session.manifest, tally.stage, self.tally.step))
                 return None
             begun = time.perf_counter()
             outcome = session.microbatch(batch.arrays, (self.settings.seed, tally.step, microbatch, 0), hyper)
@@ -146,28 +148,6 @@ class Trainer:
         waited = self.feed.waited - waited
         seconds = self.speed.step(device, waited, tally)
         return StepFacts(values, counted, records, hyper, norm, skipped, seconds, device, waited)
-
-    def _hyper(self, tally: Tally) -> list[float]:
-        """The schedules' values for the step to come, after the curriculum has chosen its stage."""
-        session, m = self.session, self.session.manifest
-        if m.curriculum is not None:
-            stage = int(session.ctx(m.curriculum, self._scalars(tally)))
-            if not 0 <= stage < len(m.stages):
-                raise SexpError(Diagnostic(
-                    "E-RUN-009", f"the curriculum gave the stage {stage} at step {tally.step}, and there are "
-                    f"{len(m.stages)}", notes=(f"stages count from 0: {', '.join(m.stages)}",)))
-            tally.enter(stage)
-        return self._schedules(tally)
-
-    def _schedules(self, tally: Tally) -> list[float]:
-        session, m = self.session, self.session.manifest
-        arguments = self._scalars(tally) if any(s.export is not None for s in m.schedules) else None
-        return [float(session.ctx(s.export, arguments)) if s.export is not None and arguments is not None
-                else float(s.constant or 0.0) for s in m.schedules]
-
-    def _scalars(self, tally: Tally):
-        values = tally.ctx(self.session.manifest.ctx, self.plan.steps(tally), self.plan.progress(tally))
-        return self.session.scalars(values)
 
     # -- after it -----------------------------------------------------------------------------------------------------
 
@@ -207,7 +187,7 @@ class Trainer:
             name = self.session.manifest.evaluations[index].name
             self.status.update({"state": "evaluating"})
             try:
-                results = self.evaluator.run(index, self.tally.step, self._schedules(self.tally))
+                results = self.evaluator.run(index, self.tally.step, schedules(self.session, self.plan, self.tally))
             except SexpError as error:
                 if self.tally.step and worth_keeping(error):
                     self._save(Unfinished(line, tuple(evaluations[done:])), wait=True)
@@ -235,16 +215,6 @@ class Trainer:
         self._keep_best()
         self._save(wait=True)
         return End.DATA_ENDED
-
-    def _stage_ended(self, stage: int) -> None:
-        """One stage of several has no more batches: the curriculum alone says where to go, and it says to stay."""
-        m = self.session.manifest
-        if len(m.stages) > 1:
-            raise SexpError(Diagnostic(
-                "E-RUN-018", f"the stage `{m.stages[stage]}` ended before step {self.tally.step + 1}, and the "
-                "curriculum still chooses it", notes=(f"{self.tally.step} steps are done and saved",),
-                fix=Fix("let `curriculum` leave it sooner, make the stage `:infinite true`, or stop there with "
-                        f"`--steps {self.tally.step}`")))
 
     # -- the best, and what is not finite -----------------------------------------------------------------------------
 

@@ -122,3 +122,14 @@ def test_status_tells_of_the_stage(make_artifact, tmp_path: Path) -> None:
     status = json.loads((out / "status.json").read_text())
     assert status["stage"] == "hard" and status["stage_totals"]["records"] == 16
     assert status["stage_totals"]["steps"] == 4 and status["totals"]["records"] == 40
+
+
+def test_rewind_in_a_folder_of_its_own(make_artifact, tmp_path: Path) -> None:
+    """Gone on from another run's checkpoint: there is one to go back to here, too."""
+    path = make_artifact()
+    assert end_of(tmp_path / "a", Poisoned, path, *FLAGS[:2], "--steps", "6") == 0
+    assert end_of(tmp_path / "b", Poisoned, path, *FLAGS[:2], "--checkpoint-every", "never", "--steps", "12",
+                  "--resume", str(tmp_path / "a")) == 0
+    assert [line["step"] for line in lines(tmp_path / "b")] == list(range(7, 13))
+    assert end_of(tmp_path / "c", Poisoned, path, *FLAGS[:2], "--checkpoint-every", "6", "--steps", "12") == 0
+    assert last_state(tmp_path / "b") == last_state(tmp_path / "c")
