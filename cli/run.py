@@ -20,8 +20,9 @@ def main(words: Sequence[str] | None = None, open_loader: OpenLoader | None = No
     """The entry point. With `words` given (tests, other programs) the process is not replaced."""
     begun = time.time()
     if words is None:
-        start_over()
         words = sys.argv[1:]
+        if words[:1] not in (["watch"], ["report"], ["compare"]):
+            start_over()
     from sexpgpu.diagnostics import SexpError
     try:
         return _main(list(words), open_loader, begun)
@@ -34,11 +35,15 @@ def main(words: Sequence[str] | None = None, open_loader: OpenLoader | None = No
 
 
 def _main(words: list[str], open_loader: OpenLoader | None, begun: float) -> int:
+    from sexpgpu.cli.run_words import BY_NAME, commands_text, run
+
+    if words and words[0] in BY_NAME:
+        return run(BY_NAME[words[0]], words[1:])
     from sexpgpu.runtime.flags import help_text, parse
 
     line = parse(words)
     if line.help:
-        print(help_text())
+        print(f"{help_text()}\n\n{commands_text()}")
         return 0
     if line.version:
         from importlib.metadata import version

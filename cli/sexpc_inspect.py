@@ -11,7 +11,7 @@ from sexpgpu.cli.sexpc_flags import Arguments
 from sexpgpu.diagnostics.span import SourceMap
 
 if TYPE_CHECKING:
-    from sexpgpu.runtime.artifact.manifest import Evaluation, Manifest, Parameter
+    from sexpgpu.runtime.artifact.manifest import Evaluation, Export, Manifest, Parameter
 
 #: More parameters than this are shown by their first and last ones.
 _MOST_ROWS = 40
@@ -47,6 +47,7 @@ def describe(manifest: Manifest) -> str:
     rows += _section("metrics", [(f"train/{x.name}", x.reduce) for x in m.metrics.train if not x.counter])
     rows += _section("schedules", [(s.name, "follows ctx" if s.export else f"{s.constant:g}") for s in m.schedules])
     rows += _section("evaluations", [(e.name, _evaluation(e)) for e in m.evaluations])
+    rows += _section("exports", [(e.name, _export(e)) for e in m.exports])
     if len(m.stages) > 1:
         rows += _section("stages", [(stage, "") for stage in m.stages])
     rows += _section("run", [(name, str(value)) for name, value in m.run.items()])
@@ -79,6 +80,13 @@ def _evaluation(evaluation: Evaluation) -> str:
     rows = f"{evaluation.batches} batches" if evaluation.batches else "the whole loader"
     names = ", ".join(metric.name for metric in evaluation.metrics)
     return f"{rows}, {', '.join(when)}: {names}" if when else f"{rows}: {names}"
+
+
+def _export(export: Export) -> str:
+    """`tokens i32[1 128] -> output f32[1 128 256]`."""
+    sides = [", ".join(f"{f.name} {f.dtype}{_shape(f.shape)}" for f in side)
+             for side in (export.inputs, export.outputs)]
+    return " -> ".join(sides).strip()
 
 
 def _shape(shape: Sequence[int]) -> str:

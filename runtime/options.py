@@ -50,6 +50,8 @@ class Option:
 
     def read(self, value: object) -> Value:
         """The final value of a flag's text or of a keyword's JSON. Raises `BadValue`."""
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            value = ",".join(value)
         if isinstance(value, bool) or not isinstance(value, int | str):
             return self.parse("")  # every parser refuses the empty text, in its own words
         return self.parse(str(value).strip())
@@ -76,6 +78,24 @@ def _choice(*choices: str) -> Callable[[str], str]:
             raise BadValue("one of " + ", ".join(f"`{c}`" for c in choices))
         return text
     return parse
+
+
+SINKS = ("tensorboard", "wandb", "mlflow")
+
+
+def _sinks(text: str) -> str:
+    """Names with commas between them, `jsonl` among them or not: those of the packages, in the table's order."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(name in (*SINKS, "jsonl") for name in names):
+        raise BadValue("names of " + ", ".join(f"`{c}`" for c in ("jsonl", *SINKS)) + ", with commas between them")
+    return ",".join(name for name in SINKS if name in names) or "jsonl"
+
+
+def _window(text: str) -> str:
+    match = re.fullmatch(r"([1-9]\d{0,17}):([1-9]\d{0,17})", text)
+    if match is None or int(match[1]) > int(match[2]):
+        raise BadValue("the first and the last of some steps, with a colon between them")
+    return text
 
 
 def _text(what: str) -> Callable[[str], str]:
@@ -156,6 +176,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("log-every", "N", SAFETY, 1,
            "write every N-th step to metrics.jsonl; steps with an evaluation and the last are always written",
            _integer(1), "10"),
+    Option("sinks", "NAMES", SAFETY, "jsonl",
+           "where metrics go besides metrics.jsonl: `tensorboard`, `wandb`, `mlflow`, with commas between them",
+           _sinks, "tensorboard,wandb"),
+    Option("profile", "N:M", SAFETY, None,
+           "write a trace of the steps N to M into profile/, for Perfetto", _window, "100:110"),
     Option("on-bad-data", "WHAT", SAFETY, "error",
            "a record that does not fit its fields: `error`, `skip-record`, or `skip-file` for the rest of its file; "
            "what is left out is listed in skipped.jsonl", _choice(*ON_BAD_DATA), "skip-record", ON_BAD_DATA),

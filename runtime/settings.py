@@ -38,6 +38,8 @@ class Settings:
     keep: int
     keep_best: str | None
     log_every: int
+    sinks: str
+    profile: str | None
     on_bad_data: str
     bad_budget: int
     on_nonfinite: str

@@ -88,6 +88,17 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Export:
+    """A function of its own in the artifact, for inference; `inputs` are declared with their whole shapes."""
+
+    name: str
+    function: object
+    inputs: tuple[Field, ...]
+    span: Span
+    function_span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Optimizer:
     """`hyper` is a plist of numbers and functions of ctx; `init` gives a parameter's state, `update` applies a
     gradient; the rest are the options that every optimizer takes. `ema` is the share that the average keeps."""

@@ -16,6 +16,7 @@ from sexpgpu.compiler.frontend.analysis import Analyzer
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.call_binding import Callee, CallShape, Slot, bind
 from sexpgpu.compiler.frontend.code_values import to_data, to_value
+from sexpgpu.compiler.frontend.contract_values import Export
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
 from sexpgpu.compiler.frontend.definitions import function_of, initializer_of
 from sexpgpu.compiler.frontend.environment import Global, Module, PreludeModule, State, UserModule
@@ -62,6 +63,7 @@ class Evaluator:
         self._callees: dict[str, Callee] = {}
         self._initializers: dict[Global, object] = {}
         self.fields_read: set[Span] = set()
+        self.exports: list[Export] = []
         self.unknown_words: tuple[str, ...] = ()   # of the call that is made all the same
         self._gensyms = 0
         self._steps = 0

@@ -11,14 +11,15 @@ from typing import TypeAlias
 from sexpgpu.compiler.frontend.contract_values import Evaluation, Loader, Run
 from sexpgpu.compiler.frontend.run_settings import plain
 from sexpgpu.compiler.frontend.staging_ctx import ctx_keys
+from sexpgpu.compiler.frontend.staging_export import StagedExport
 from sexpgpu.compiler.frontend.trace import Schedule, Trace, Variable
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 def draft(path: Path, files: Sequence[Path], loader: Loader, training: Trace, schedules: Sequence[Schedule],
-          optimizer_state: Sequence[Json], evaluations: Sequence[tuple[Evaluation, Trace]], run: Run | None,
-          skips: bool) -> dict[str, Json]:
+          optimizer_state: Sequence[Json], evaluations: Sequence[tuple[Evaluation, Trace]],
+          exports: Sequence[StagedExport], run: Run | None, skips: bool) -> dict[str, Json]:
     base = str(path.resolve().parent)
     metrics = _metric_rows(training)
     return {
@@ -38,6 +39,7 @@ def draft(path: Path, files: Sequence[Path], loader: Loader, training: Trace, sc
         "stages": [stage.name for stage in loader.stages],
         "curriculum": None,
         "evaluations": [_evaluation(i, e, trace, base) for i, (e, trace) in enumerate(evaluations)],
+        "exports": [_export(i, e) for i, e in enumerate(exports)],
         "run": {name: plain(value) for name, value in run.settings.items()} if run else {},
         "cost": {"flops": 0, "bytes": 0},
         "skips": skips,
@@ -99,3 +101,15 @@ def _evaluation(index: int, evaluation: Evaluation, trace: Trace, base: str) -> 
         "at_start": evaluation.at_start, "at_end": evaluation.at_end,
         "loader": loader.spec(base).to_json(), "fields": _fields(loader), "metrics": rows, "size": _size(rows),
     }
+
+
+def _export(index: int, staged: StagedExport) -> Json:
+    return {
+        "name": staged.export.name, "export": f"export_{index}", "structure": staged.structure,
+        "inputs": [_tensor(f.name, f.dtype.name, f.shape) for f in staged.export.inputs],
+        "outputs": [_tensor(name, tensor.dtype.name, tensor.shape) for name, tensor in staged.outputs],
+    }
+
+
+def _tensor(name: str, dtype: str, shape: Sequence[int]) -> Json:
+    return {"name": name, "dtype": dtype, "shape": [int(n) for n in shape]}

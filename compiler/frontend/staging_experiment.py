@@ -19,6 +19,7 @@ from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.run_settings import check_run, plain
 from sexpgpu.compiler.frontend.sources import Files
 from sexpgpu.compiler.frontend.staging_ctx import CURRICULUM, CtxFunctions
+from sexpgpu.compiler.frontend.staging_export import StagedExport
 from sexpgpu.compiler.frontend.staging_optimizer import OptimizerStaging
 from sexpgpu.compiler.frontend.staging_step import Steps
 from sexpgpu.compiler.frontend.toplevel import load
@@ -50,6 +51,7 @@ class _Experiment:
         self._evaluator, self._contract, self._finish = evaluator, contract, finish
         self._steps = Steps(evaluator, contract)
         self._evaluations: list[tuple[Evaluation, Trace]] = []
+        self._exports: list[StagedExport] = []
         self._schedules: list[Schedule] = []
         self._optimizer: OptimizerStaging | None = None
         self._skips = False
@@ -59,6 +61,9 @@ class _Experiment:
         self._steps.train()
         for evaluation in self._contract.evaluations():
             self._evaluations.append((evaluation, self._steps.evaluate(evaluation)))
+        for export in self._evaluator.exports:
+            if (staged := self._steps.export(export)) is not None:
+                self._exports.append(staged)
         objective = self._contract.get("objective")
         if self._evaluator.reporter.errors == 0 and self._steps.loss is not None and objective is not None:
             check_reach(self._evaluator, self._steps.loss, objective.span)
@@ -138,7 +143,8 @@ class _Experiment:
         assert loader is not None and self._optimizer is not None
         run = self._contract.get("run")
         manifest = draft(path, files, loader, self._steps.training, self._schedules, self._optimizer.state_rows(),
-                         self._evaluations, run.value if run and isinstance(run.value, Run) else None, self._skips)
+                         self._evaluations, self._exports, run.value if run and isinstance(run.value, Run) else None,
+                         self._skips)
         self._evaluator.staging.context.load_all_available_dialects()   # for the passes
         module.operation.attributes["sexp.manifest"] = ir.StringAttr.get(json.dumps(manifest, ensure_ascii=False))
         assert module.operation.verify()

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract import Contract, Definition
-from sexpgpu.compiler.frontend.contract_values import Batch, Evaluation, Loader
+from sexpgpu.compiler.frontend.contract_values import Batch, Evaluation, Export, Loader
 from sexpgpu.compiler.frontend.data import Datum, Form, Keyword
 from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.precision import precision_of, scaled_loss
 from sexpgpu.compiler.frontend.staging import Function
+from sexpgpu.compiler.frontend.staging_export import StagedExport, stage_export
 from sexpgpu.compiler.frontend.trace import Phase, Trace
 from sexpgpu.compiler.frontend.values import POISON, Dim, Origin, Tensor, has_poison, is_plist, plist_items
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Severity, Span, did_you_mean
@@ -54,12 +55,23 @@ class Steps:
             if wrong:
                 found[start:] = [self._for_full_batches_only(evaluation, wrong[0])]
         if self._evaluator.reporter.errors == 0:
-            self._check_state(trace)
+            self._check_state(trace, "an evaluation")
         return trace
 
+    def export(self, export: Export) -> StagedExport | None:
+        """A function for inference; None where it is wrong."""
+        trace = self._without_training()
+        staged = stage_export(self._evaluator, export, trace)
+        if self._evaluator.reporter.errors == 0:
+            self._check_state(trace, "an export")
+        return staged
+
+    def _without_training(self, again: bool = False) -> Trace:
+        return Trace(training=False, again=again, parameters=dict(self.training.parameters),
+                     buffers=dict(self.training.buffers))
+
     def _pass(self, symbol: str, loader: Loader | None, size: Dim | None, again: bool = False) -> Trace:
-        trace = Trace(training=False, again=again, parameters=dict(self.training.parameters),
-                      buffers=dict(self.training.buffers))
+        trace = self._without_training(again)
         own = self._contract.get("eval-prepare")
         judge = self._contract.get("evaluate")
         self._stage(symbol, "evaluate", loader, size, trace, own or self._contract.get("prepare"),
@@ -76,12 +88,12 @@ class Steps:
                        fix=Fix("take the batch size from a tensor, `(dim x 0)`, where a shape needs it; or give the "
                                "evaluation its number of `:batches`"))
 
-    def _check_state(self, trace: Trace) -> None:
+    def _check_state(self, trace: Trace, where: str) -> None:
         for kind, mine, known in (("parameter", trace.parameters, self.training.parameters),
                                   ("buffer", trace.buffers, self.training.buffers)):
             for name in mine.keys() - known.keys():
                 self._evaluator.reporter.error(
-                    "E-CONTRACT-024", f"the {kind} `{name}` is declared in an evaluation only", mine[name].span,
+                    "E-CONTRACT-024", f"the {kind} `{name}` is declared in {where} only", mine[name].span,
                     "training does not have it", fix="declare it where training does too, outside of `training?`")
 
     # -- one function -------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ class Phase(Enum):
     INIT = "an initialiser"
     OPTIMIZER = "an optimizer"
     CTX = "a function of `ctx`"
+    EXPORT = "an export"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

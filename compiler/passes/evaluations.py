@@ -1,7 +1,7 @@
-"""Exports `evaluate_<i>`, `evaluate_<i>_row`, in the order of the manifest's evaluations.
+"""Exports `evaluate_<i>`, `evaluate_<i>_row` and `export_<i>`, in the order of the manifest.
 
-Their arguments are the fields, `key` and `hyper`, as those of the training exports. Where the optimizer keeps an
-average of a parameter (`:ema`), they read that.
+The arguments of an evaluation are the fields, `key` and `hyper`, as those of the training exports; those of an export
+its inputs and `key`. Where the optimizer keeps an average of a parameter (`:ema`), both read that.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from sexpgpu.compiler.passes.state import EMA, global_name, state_rows, trainabl
 
 def _export(module: ir.Module, func: ir.Operation, name: str) -> None:
     named = list(zip(fn.argument_names(func), fn.body(func).arguments, strict=True))
-    inputs = [*((n, v.type) for n, v in named if n.startswith("field:")),
-              ("key", ac.key_type()), ("hyper", ac.hypers_of(module))]
+    inputs = [*((n, v.type) for n, v in named if n.startswith("field:")), ("key", ac.key_type())]
+    if fn.role(func) == "evaluate":
+        inputs.append(("hyper", ac.hypers_of(module)))
     with fn.new_function(module, name, [t for _, t in inputs]) as (_, arguments):
         given = dict(zip((n for n, _ in inputs), arguments, strict=True))
         values = ac.training_arguments(module, given)
@@ -27,7 +28,8 @@ def _export(module: ir.Module, func: ir.Operation, name: str) -> None:
             if (average := f"{parameter}.{EMA}") in averages:
                 values[f"param:{parameter}"] = gl.load(global_name(average), averages[average])
         results = fn.inline_named(func, values)
-        fn.return_values([results["metrics"]])
+        fn.return_values([results["metrics"]] if "metrics" in results else
+                         [value for n, value in results.items() if n.startswith("output:")])
     func.erase()
 
 
@@ -41,7 +43,12 @@ def apply(module: ir.Module, options: NoOptions) -> None:
         if (row := fn.find(module, f"evaluate.{entry['name']}.row")) is not None:
             entry["row_export"] = f"evaluate_{i}_row"
             _export(module, row, f"evaluate_{i}_row")
+    for i, entry in enumerate(manifest.get("exports") or []):
+        func = fn.find(module, f"export.{entry['name']}")
+        assert func is not None
+        entry["export"] = f"export_{i}"
+        _export(module, func, f"export_{i}")
     mf.write(module, manifest)
 
 
-PASS = Pass("evaluations", "exports evaluate_<i> and evaluate_<i>_row", apply)
+PASS = Pass("evaluations", "exports evaluate_<i>, evaluate_<i>_row and export_<i>", apply)

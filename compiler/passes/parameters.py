@@ -3,7 +3,7 @@
 `param`, `buffer` → arguments `param:<name>`, `buffer:<name>`; `update_buffer` → a result `buffer:<name>` (the last one
 in program order; a `buffer` marker after an update reads the new value); `schedule` → a number out of the argument
 `hyper`. The manifest gets `parameters` and `state`, the module `sexp.initialisers`: state name → init function.
-Evaluations change no state: their `update_buffer`s are dropped.
+Evaluations and exports change no state: their `update_buffer`s are dropped.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     manifest = mf.read(module)
     schedules = mf.names(manifest.get("schedules"))
     table = _Table()
-    for func in fn.by_role(module, "train", "evaluate"):
+    for func in fn.by_role(module, "train", "evaluate", "export"):
         _lower(func, table, schedules)
     manifest["parameters"] = list(table.parameters.values())
     state = [{k: row[k] for k in ("name", "shape", "dtype")} | {"role": kind}

@@ -22,7 +22,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
         return
     kind = ir.Type.parse(ir.StringAttr(attributes[ATTRIBUTE]).value)
     del attributes[ATTRIBUTE]
-    for func in fn.by_role(module, "train", "evaluate"):
+    for func in fn.by_role(module, "train", "evaluate", "export"):
         for op in fn.walk(fn.body(func)):
             if op.name in PRODUCTS and all(str(hlo.element_type(v)) == "f32" for v in (*op.operands, *op.results)):
                 with ir.InsertionPoint(op), op.location:

@@ -10,9 +10,9 @@ counter, so different counters give different blocks, and the scheme below never
     initialisers:          k1 = block(key = seed, counter = 2^63 + hash of the state's name)
                            words of a site = blocks of key k1, counters site · 2^32 + 0, 1, 2, …
 
-The domain is 0 in training and 1 + i in the manifest's evaluation i. An initialiser's stream follows the parameter's
-name, so that adding a layer leaves the others as they were. Word i of a site, in row-major order of its tensor, is word
-i mod 2 of its block i div 2 (`tests/py/passes/threefry.py` is the reference).
+The domain is 0 in training, 1 + i in the manifest's evaluation i, and behind those in its exports. An initialiser's
+stream follows the parameter's name, so that adding a layer leaves the others as they were. Word i of a site, in
+row-major order of its tensor, is word i mod 2 of its block i div 2 (`tests/py/passes/threefry.py` is the reference).
 """
 
 from __future__ import annotations
@@ -115,6 +115,10 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     for func in fn.by_role(module, "evaluate"):
         name = fn.symbol(func).removeprefix("evaluate.").removesuffix(".row")
         _lower(func, 1 + evaluations.index(name) if name in evaluations else 1)
+    exports = mf.names(mf.read(module).get("exports"))
+    for func in fn.by_role(module, "export"):
+        name = fn.symbol(func).removeprefix("export.")
+        _lower(func, 1 + len(evaluations) + (exports.index(name) if name in exports else 0))
 
 
 PASS = Pass("random", "random sites become Threefry bits of (seed, step, microbatch, rank, site)", apply,

@@ -52,7 +52,7 @@ TABLE: tuple[Code, ...] = (
     Code("E-CONTRACT-023", "schedule that is no number",
          "A schedule or a curriculum gives something else than a number, or a stage name, computed from `ctx`."),
     Code("E-CONTRACT-024", "state that training does not have",
-         "An evaluation declares a parameter or a buffer that the training graph does not declare."),
+         "An evaluation or an export declares a parameter or a buffer that the training graph does not declare."),
     Code("E-CONTRACT-025", "bad parameter",
          "The name, shape, `:init`, `:decay` or `:trainable` of a parameter or buffer is not of its kind, or its "
          "initialiser gives another shape."),
@@ -65,4 +65,7 @@ TABLE: tuple[Code, ...] = (
     Code("W-CONTRACT-029", "weight decay of a vector",
          "The optimizer has a weight decay, and a parameter of one axis or none does not say `:decay`. Gains and "
          "biases are pulled towards zero by it, which is rarely meant: `:decay false`, or `:decay true` where it is."),
+    Code("E-CONTRACT-030", "bad export",
+         "The name, the function or the `:inputs` of an `export` are not of their kind or do not fit each other, its "
+         "result is something else than tensors, or it depends on a `schedule`."),
 )

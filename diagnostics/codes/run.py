@@ -46,4 +46,17 @@ TABLE: tuple[Code, ...] = (
     Code("E-RUN-018", "stage ended before the curriculum left it",
          "A finite stage has no more full batches for a step, and the curriculum still chooses it. What was done is "
          "saved."),
+    Code("E-RUN-030", "package of a sink is missing",
+         "`--sinks` names TensorBoard, W&B or MLflow, and its package is not installed. Nothing was trained."),
+    Code("E-RUN-031", "sink cannot be opened",
+         "TensorBoard, W&B or MLflow is installed, and did not open a run: most often its server is not reached or "
+         "refuses the key. Nothing was trained."),
+    Code("E-RUN-032", "unknown export",
+         "The artifact has no export of that name, has several and none was named, or has none at all."),
+    Code("E-RUN-033", "inputs that do not fit an export",
+         "An input is missing, unknown, of another shape, or holds numbers that its dtype does not."),
+    Code("E-RUN-034", "file of inputs or outputs",
+         "A file of arrays cannot be read or written, is damaged, or is of no kind that is known."),
+    Code("E-RUN-035", "not a run folder",
+         "`watch`, `report` and `compare` look at what a run has written, and nothing like it is there."),
 )

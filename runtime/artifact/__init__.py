@@ -9,6 +9,7 @@ from sexpgpu.runtime.artifact.manifest import (
     Counter,
     CtxKey,
     Evaluation,
+    Export,
     Field,
     Manifest,
     Metric,
@@ -25,7 +26,7 @@ from sexpgpu.runtime.artifact.seal import seal, seal_bytes
 
 __all__ = [
     "KIND", "REFLECTION_KEY", "SCHEMA",
-    "Artifact", "CodecError", "Cost", "Counter", "CtxKey", "Evaluation", "Field", "Manifest", "Metric", "MetricTable",
-    "Parameter", "Schedule", "Source", "StateTensor", "Target", "Versions",
+    "Artifact", "CodecError", "Cost", "Counter", "CtxKey", "Evaluation", "Export", "Field", "Manifest", "Metric",
+    "MetricTable", "Parameter", "Schedule", "Source", "StateTensor", "Target", "Versions",
     "read_artifact", "read_manifest", "seal", "seal_bytes",
 ]

@@ -17,6 +17,7 @@ from sexpgpu.runtime.dtypes import DTYPES
 KIND = "sexpgpu.artifact"
 SCHEMA = 1
 REDUCTIONS = ("mean", "sum", "max", "min", "last")
+STRUCTURES = ("tensor", "list", "plist")
 ROLES = ("parameter", "buffer", "optimizer")
 REFLECTION_KEY = "sexpgpu.manifest"
 """Where the JSON stands in the `iree.reflection` of the export `init`."""
@@ -158,11 +159,31 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class Export:
+    """A function for inference. `structure` says what it gives: a `tensor`, a `list` or a `plist` of the outputs."""
+
+    name: str
+    export: str
+    structure: str
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """Floating-point operations and bytes touched of one microbatch's forward and backward; 0 where unknown."""
 
     flops: int = 0
     bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The export of one product of two square matrices of `size` rows, to measure a device by."""
+
+    export: str
+    size: int
+    dtype: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +209,8 @@ class Manifest:
     cost: Cost = Cost()
     skips: bool = False
     """Whether `update` leaves the state alone where the gradient is not finite."""
+    exports: tuple[Export, ...] = ()
+    peak: Peak | None = None
     kind: str = KIND
     schema: int = SCHEMA
 
@@ -218,7 +241,9 @@ class Manifest:
 def _check(m: Manifest) -> None:
     """What types cannot say: closed sets, sizes, and offsets that stay inside their vectors."""
     for place, group in (("fields", m.fields), ("parameters", m.parameters), ("state", m.state),
-                         *((f"evaluations[{i}].fields", e.fields) for i, e in enumerate(m.evaluations))):
+                         *((f"evaluations[{i}].fields", e.fields) for i, e in enumerate(m.evaluations)),
+                         *((f"exports[{i}].inputs", e.inputs) for i, e in enumerate(m.exports)),
+                         *((f"exports[{i}].outputs", e.outputs) for i, e in enumerate(m.exports))):
         for i, tensor in enumerate(group):
             if tensor.dtype not in DTYPES:
                 raise CodecError(f"{place}[{i}].dtype", f"`{tensor.dtype}` is no dtype")
@@ -240,6 +265,13 @@ def _check(m: Manifest) -> None:
     for i, schedule in enumerate(m.schedules):
         if (schedule.export is None) == (schedule.constant is None):
             raise CodecError(f"schedules[{i}]", "it has an export or a constant")
+    for i, export in enumerate(m.exports):
+        if export.structure not in STRUCTURES:
+            raise CodecError(f"exports[{i}].structure", f"`{export.structure}` is none of {', '.join(STRUCTURES)}")
+        if not export.outputs or (export.structure == "tensor" and len(export.outputs) != 1):
+            raise CodecError(f"exports[{i}].outputs", "a tensor is one, anything else at least one")
+    if m.peak is not None and (not 1 <= m.peak.size <= 1 << 15 or m.peak.dtype not in DTYPES):
+        raise CodecError("peak", "no square matrix of a dtype")
     if not m.stages:
         raise CodecError("stages", "there is at least one")
     if len(m.stages) > 1 and m.curriculum is None:

@@ -127,6 +127,9 @@ def _check_exports(name: str, manifest: Manifest, exports: set[str]) -> None:
     wanted += [e.export for e in manifest.evaluations]
     wanted += [e.row_export for e in manifest.evaluations if e.row_export is not None]
     wanted += [s.export for s in manifest.schedules if s.export is not None]
+    wanted += [e.export for e in manifest.exports]
+    if manifest.peak is not None:
+        wanted.append(manifest.peak.export)
     if manifest.curriculum is not None:
         wanted.append(manifest.curriculum)
     missing = [w for w in wanted if w not in exports]

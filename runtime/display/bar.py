@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from sexpgpu.runtime.dataio.spec import Json
-from sexpgpu.runtime.display.display import View, duration, loss, main_rate, number, results_text
+from sexpgpu.runtime.display.display import View, duration, loss, main_rate, number, results_text, waits
 
 EVERY = 0.1
 """Seconds between two updates of the values."""
@@ -41,8 +41,12 @@ class Bar:
         self._due = now + EVERY
         name, rate = main_rate(view.rates)
         self._progress.update(
-            self._task, completed=view.progress, description=self._label, count=f"{view.step}/{view.steps}",
-            loss=f"loss {loss(view.loss)}", rate=f"{number(rate)} {name}/s", left=f"{duration(view.left)} left")
+            self._task, completed=view.progress, description=self._named(view), count=f"{view.step}/{view.steps}",
+            loss=f"loss {loss(view.loss)}", rate=f"{number(rate)} {name}/s{waits(view)}",
+            left=f"{duration(view.left)} left")
+
+    def _named(self, view: View) -> str:
+        return f"{self._label} · {view.stage}" if view.stage is not None else self._label
 
     def evaluating(self, name: str, done: int, total: int | None) -> None:
         now = time.monotonic()

@@ -22,6 +22,10 @@ class View:
     rates: Mapping[str, float]
     seconds: float
     left: float | None
+    stage: str | None = None
+    """The stage's name, where there are several."""
+    waited: float = 0.0
+    """Seconds of the step that went into waiting for data."""
 
 
 class Display(Protocol):
@@ -50,6 +54,12 @@ def main_rate(rates: Mapping[str, float]) -> tuple[str, float]:
     names = [name for name in rates if name not in ("steps", "records")]
     name = names[0] if names else "records"
     return name, rates[name]
+
+
+def waits(view: View) -> str:
+    """The share of a step that waits for data, where that is a tenth or more."""
+    share = view.waited / view.seconds if view.seconds > 0 else 0.0
+    return f" ({min(1.0, share):.0%} waiting for data)" if share >= 0.1 else ""
 
 
 def number(value: float) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from sexpgpu.runtime.dataio.spec import Json
-from sexpgpu.runtime.display.display import View, duration, loss, main_rate, number, results_text
+from sexpgpu.runtime.display.display import View, duration, loss, main_rate, number, results_text, waits
 
 
 class Plain:
@@ -19,8 +19,9 @@ class Plain:
         if not logged:
             return
         name, rate = main_rate(view.rates)
-        _say(f"step {view.step}/{view.steps}  loss {loss(view.loss)}  {number(rate)} {name}/s  "
-             f"{view.seconds * 1e3:.1f} ms  {duration(view.left)} left")
+        stage = f"  {view.stage}" if view.stage is not None else ""
+        _say(f"step {view.step}/{view.steps}{stage}  loss {loss(view.loss)}  {number(rate)} {name}/s  "
+             f"{view.seconds * 1e3:.1f} ms{waits(view)}  {duration(view.left)} left")
 
     def evaluating(self, name: str, done: int, total: int | None) -> None:
         pass

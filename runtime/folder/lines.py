@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,10 +19,12 @@ VOLATILE = ("time", "time/", "rate/", "loader/", "memory/")
 
 
 class MetricLines:
-    """The open file. `resume_before` keeps the lines of earlier steps and drops that step's and later ones."""
+    """The open file. `resume_before` keeps the lines of earlier steps and drops that step's and later ones. `also`
+    hears of every line once it stands in the file."""
 
-    def __init__(self, path: Path, resume_before: int | None) -> None:
-        self._path = path
+    def __init__(self, path: Path, resume_before: int | None,
+                 also: Callable[[Mapping[str, Json]], None] = lambda line: None) -> None:
+        self._path, self._also = path, also
         if resume_before is None:
             path.write_bytes(b"")
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115 (closed by `close`)
@@ -59,6 +61,7 @@ class MetricLines:
                 os.ftruncate(self._file.fileno(), self._end)
             raise
         self._end += len(data)
+        self._also(line)
 
     def sync(self) -> None:
         """On the disk: a checkpoint that says "written up to here" comes after this."""

@@ -14,9 +14,8 @@ from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
 from sexpgpu.runtime.artifact.manifest import Manifest
 from sexpgpu.runtime.checkpoint.store import steps
 from sexpgpu.runtime.dataio.spec import Json
+from sexpgpu.runtime.look.run import KIND
 from sexpgpu.runtime.replace import remove_leftovers, replace_file
-
-KIND = "sexpgpu.run"
 
 
 def default_name(name: str, now: float) -> Path:

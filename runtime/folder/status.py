@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ class Status:
         """`guard` raises `OSError` where the folder is no longer this process's."""
         self._path, self._guard = path, guard
         self._facts: dict[str, Json] = {"kind": "sexpgpu.status", "state": "starting", "pid": os.getpid(),
+                                        "host": platform.node(),
                                         "started": time.time(), **facts}
         self._due = 0.0
         self.write()

@@ -133,6 +133,11 @@ class Device:
         iree.HalFence.create_at(semaphore, 1).wait()
         return staging.map().asarray(view.shape, kind).copy()
 
+    def bytes_at_peak(self) -> int | None:
+        """The most device memory that was held at once, in bytes; None where the allocator does not count."""
+        allocator = self.hal.allocator
+        return allocator.statistics["device_bytes_peak"] if allocator.has_statistics else None
+
     def bytes_in_use(self) -> int | None:
         """Device memory held now, in bytes; None where the allocator does not count."""
         allocator = self.hal.allocator

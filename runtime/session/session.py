@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import iree.runtime as iree
 import numpy as np
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
-from sexpgpu.runtime.artifact.manifest import Field, StateTensor
+from sexpgpu.runtime.artifact.manifest import Export, Field, StateTensor
 from sexpgpu.runtime.artifact.read import Artifact
 from sexpgpu.runtime.session.device import NUMPY_TYPES, Device, aligned, reason_of
 
@@ -118,6 +118,15 @@ class Session:
         assert export is not None
         self._call(export, [*self._fields(evaluation.fields, batch), self._key.set(key), self._hyper.set(hyper)])
         return np.array(self._result(0, "f32"))
+
+    def infer(self, export: Export, arrays: Arrays, seed: int) -> list[NDArray]:
+        """The outputs of an export, as windows on memory that lives as long as they do."""
+        self._call(export.export, [*self._fields(export.inputs, arrays), self._key.set((seed, 0, 0, 0))])
+        return [self._result(i, field.dtype) for i, field in enumerate(export.outputs)]
+
+    def call(self, export: str, arguments: Sequence[iree.HalBufferView]) -> None:
+        """Any export, for its time; returns when the device is done. Raises E-RUN-015."""
+        self._call(export, arguments)
 
     def scalars(self, values: Sequence[int | float]) -> iree.VmVariantList:
         """The values of `ctx`, in the manifest's order, as arguments for `ctx`."""

@@ -21,6 +21,7 @@ def tell(folder: Path, interrupted: bool, step: int, seconds: float, command: st
         words = [f"{step} steps in {duration(seconds)}"]
     words.append(f"{folder}{os.sep}")
     for name, what in (("metrics.jsonl", "a line a step"), ("summary.json", "the last values, and where time went"),
+                       ("report.html", "curves and settings, for a browser"), ("profile", "traces of steps"),
                        ("skipped.jsonl", "records that were left out"),
                        ("status.json", "the state, for monitors"), ("manifest.json", "settings and model"),
                        ("checkpoints", "weights and the place to go on from")):

@@ -20,9 +20,11 @@ from sexpgpu.runtime.flags import CommandLine
 from sexpgpu.runtime.folder import MetricLines, RunFolder, Status, default_name
 from sexpgpu.runtime.folder.lines import finite
 from sexpgpu.runtime.folder.skipped import SkippedLines
+from sexpgpu.runtime.performance.facts import Performance
 from sexpgpu.runtime.session import Device, Session, choose
 from sexpgpu.runtime.settings import Layer, Settings
 from sexpgpu.runtime.signals import INTERRUPTED, StopFlag, Stopped
+from sexpgpu.runtime.sinks.sink import Kind, chosen
 from sexpgpu.runtime.train.best import shown
 from sexpgpu.runtime.train.chosen import EXPERIMENT, chosen_settings
 from sexpgpu.runtime.train.config import config_text
@@ -37,6 +39,7 @@ from sexpgpu.runtime.train.resume import Resume, find
 from sexpgpu.runtime.train.saver import Saver
 from sexpgpu.runtime.train.speed import Speed
 from sexpgpu.runtime.train.tally import Tally
+from sexpgpu.runtime.train.telling import Telling
 from sexpgpu.runtime.train.watch import LoaderWatch, omitted_in
 
 
@@ -56,14 +59,16 @@ def execute(line: CommandLine, layers: Sequence[Layer], words: Sequence[str], op
         return 0
     if line.preflight:
         return preflight(manifest, settings.data_root)
+    kinds = chosen(settings.sinks)
     uri = choose(manifest.target, settings.device)
     path = Path(settings.out) if settings.out is not None else default_name(manifest.name, begun)
     with StopFlag() as stop:
-        return _claimed(line, artifact, settings, origins, uri, path, words, open_loader, begun, stop)
+        return _claimed(line, artifact, settings, origins, uri, path, words, open_loader, begun, stop, kinds)
 
 
 def _claimed(line: CommandLine, artifact: Artifact, settings: Settings, origins: Mapping[str, str], uri: str,
-             path: Path, words: Sequence[str], open_loader: OpenLoader, begun: float, stop: StopFlag) -> int:
+             path: Path, words: Sequence[str], open_loader: OpenLoader, begun: float, stop: StopFlag,
+             kinds: Sequence[Kind]) -> int:
     """The part for which the folder is this process's. From here on signals are heard."""
     assert line.artifact is not None
     manifest = artifact.manifest
@@ -80,7 +85,7 @@ def _claimed(line: CommandLine, artifact: Artifact, settings: Settings, origins:
             if resume is not None:
                 settings = run.goes_on(settings, resume)
             session = Session(artifact, Device(uri, settings.threads))
-            return run.train(session, settings, resume, open_loader, line.artifact, words, stop)
+            return run.train(session, settings, resume, open_loader, line.artifact, words, stop, kinds)
         except Stopped:
             display.close()
             print("stopped before a step was made; there was nothing to save", flush=True)
@@ -124,7 +129,7 @@ class Run:
         return replace(settings, seed=cursor.seed)
 
     def train(self, session: Session, settings: Settings, resume: Resume | None, open_loader: OpenLoader,
-              artifact: str, words: Sequence[str], stop: StopFlag) -> int:
+              artifact: str, words: Sequence[str], stop: StopFlag, kinds: Sequence[Kind] = ()) -> int:
         manifest, folder = self._manifest, self._folder
         command = command_to_go_on(words, folder.path, settings)
         status = Status(folder.status, {"name": manifest.name, "out": str(folder.path)}, folder.guard)
@@ -136,26 +141,31 @@ class Run:
         feed = Feed(open_loader, manifest.loader, manifest.stages, seed=settings.seed, prefetch=settings.prefetch,
                     data_root=settings.data_root, cursors=cursors, stop=stop, listener=watch)
         lines = saver = None
+        telling, state = Telling(folder, kinds, self._display.note), "failed"
         try:
             tally = cursor.tally if cursor is not None else Tally.start(
                 manifest.integer_counters, [c.name for c in manifest.counters if c.dtype == "f64"])
             plan = self._plan(settings, feed)
+            performance = Performance.of(session, settings.microbatches)
             session.init(settings.seed)
             if resume is not None:
                 resume.restore(session)
             elif settings.init_from is not None:
                 self._display.note(init_from(settings.init_from, session))
-            folder.write_manifest(manifest, artifact, {**settings.to_json(), "out": str(folder.path)}, command,
+            told = {**settings.to_json(), "out": str(folder.path)}
+            folder.write_manifest(manifest, artifact, told, command,
                                   provenance(artifact, manifest, session.device.uri, settings.data_root))
-            lines = MetricLines(folder.metrics, None if cursor is None else
-                                cursor.step + (cursor.unfinished is None))
+            before = None if cursor is None else cursor.step + (cursor.unfinished is None)
+            lines = MetricLines(folder.metrics, before, telling.sinks(manifest.name, told, before))
             saver = Saver(folder, session, settings, feed, lines, status, self._seconds)
             trainer = Trainer(
                 session, settings, plan, tally, feed,
                 Evaluator(session, open_loader, settings, stop, self._display.evaluating, watch.left_out_of_pass),
                 lines, status, saver, self._display, stop, Speed(), {}, {}, partial(self._restore, session),
-                cursor.best if cursor is not None else None, self._note_first)
+                cursor.best if cursor is not None else None, self._note_first, performance)
+            telling.trace(trainer, settings.profile)
             end = self._run(trainer, cursor.unfinished if cursor is not None else None, resume is not None, status)
+            state = "interrupted" if end is End.INTERRUPTED else "finished"
         except BaseException as error:
             with suppress(OSError):   # what went wrong first is what is told
                 status.update({"state": "interrupted" if isinstance(error, Stopped) else "failed"}, now=True)
@@ -166,6 +176,7 @@ class Run:
                 saver.close()
             if lines is not None:
                 lines.close()
+            telling.close(state)
         self._display.close()
         tell(folder.path, end is End.INTERRUPTED, trainer.tally.step, self._seconds(), command)
         return INTERRUPTED if end is End.INTERRUPTED else 0
@@ -225,7 +236,12 @@ class Run:
                 "steps": speed.steps, "first_step_s": self._first_step, "step_s": round(speed.seconds, 6),
                 "device_s": round(speed.device, 6), "loader_wait_s": round(speed.waited, 6),
                 "checkpoint_s": round(trainer.saver.spent, 6),
-                "checkpoint_writing_s": round(trainer.saver.written_seconds, 6)},
+                "checkpoint_writing_s": round(trainer.saver.written_seconds, 6),
+                "evaluation_s": round(speed.evaluated, 6),
+                "host_s": round(speed.own_share * speed.seconds, 6),
+                "other_s": round(max(0.0, time.monotonic() - self._start - trainer.saver.spent - speed.seconds -
+                                     speed.evaluated), 6)},
+            "performance": trainer.performance.facts(speed) if trainer.performance is not None else {},
             "runtime_share": round(speed.own_share, 6), "runtime_us_per_step": round(speed.own_microseconds, 3),
         }
 

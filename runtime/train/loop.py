@@ -18,6 +18,7 @@ from sexpgpu.runtime.checkpoint.cursor import Best, Cursor, Unfinished
 from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.display.display import Display, View
 from sexpgpu.runtime.folder import MetricLines, Status
+from sexpgpu.runtime.performance.facts import Performance
 from sexpgpu.runtime.session import Session
 from sexpgpu.runtime.settings import Settings
 from sexpgpu.runtime.signals import StopFlag, Stopped
@@ -64,6 +65,7 @@ class Trainer:
     """Puts the newest checkpoint's tensors into the session, and gives its cursor."""
     best: Best | None = None
     on_step: Callable[[Tally], None] | None = None
+    performance: Performance | None = None
     _shown_stage: int = 0
 
     def run(self, unfinished: Unfinished | None, resumed: bool) -> End:
@@ -186,12 +188,14 @@ class Trainer:
         for done, index in enumerate(evaluations):
             name = self.session.manifest.evaluations[index].name
             self.status.update({"state": "evaluating"})
+            begun = time.perf_counter()
             try:
                 results = self.evaluator.run(index, self.tally.step, schedules(self.session, self.plan, self.tally))
             except SexpError as error:
                 if self.tally.step and worth_keeping(error):
                     self._save(Unfinished(line, tuple(evaluations[done:])), wait=True)
                 raise
+            self.speed.evaluated += time.perf_counter() - begun
             if results is None:
                 self._save(Unfinished(line, tuple(evaluations[done:])), wait=True)
                 return False
@@ -249,14 +253,19 @@ class Trainer:
         rates = self.speed.rates(tally) or _of_the_step(facts)
         left = self.speed.left(self.plan, tally)
         self.display.step(View(tally.step, self.plan.steps(tally), self.plan.progress(tally), facts.loss, rates,
-                               facts.seconds, left), logged)
+                               facts.seconds, left, self._stage(), facts.waited), logged)
         if due:
             self.status.update({
                 "state": "training", "step": tally.step, "steps": self.plan.steps(tally),
                 "progress": self.plan.progress(tally), "stage": self.session.manifest.stages[tally.stage],
                 "stage_totals": {"steps": tally.stage_step, "records": tally.stage_records, **tally.stage_counters},
                 "totals": {"records": tally.records, **tally.counters}, "rates": {**rates}, "eta_s": left,
-                "metrics": dict(self.last_line), "checkpoint": self.saver.newest}, now=True)
+                "metrics": dict(self.last_line), "checkpoint": self.saver.newest,
+                "performance": self.performance.facts(self.speed) if self.performance is not None else None}, now=True)
+
+    def _stage(self) -> str | None:
+        stages = self.session.manifest.stages
+        return stages[self.tally.stage] if len(stages) > 1 else None
 
 
 def worth_keeping(error: SexpError) -> bool:

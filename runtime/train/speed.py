@@ -20,7 +20,7 @@ class Speed:
 
     def __init__(self) -> None:
         self.steps = 0
-        self.seconds = self.device = self.waited = 0.0
+        self.seconds = self.device = self.waited = self.evaluated = 0.0
         self._mark = time.perf_counter()
         self._skipped = 0.0
         self._marks: deque[tuple[float, dict[str, Number]]] = deque()

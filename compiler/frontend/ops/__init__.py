@@ -12,7 +12,7 @@ GROUPS: tuple[str, ...] = (
     "arithmetic", "functions", "logic", "bits", "reductions", "cumulative", "shapes", "joining", "indexing",
     "scattering", "sorting", "make", "linear_algebra", "einsum", "windows", "random", "control", "loops",
     "derivatives", "cast", "checks", "lists", "program", "data_forms", "loader_forms", "state", "reports",
-    "experiment_forms",
+    "experiment_forms", "export_form",
 )
 
 for _group in GROUPS:
