@@ -23,7 +23,8 @@ class Telling:
         self._relay: Relay | None = None
         self._trace: Trace | None = None
 
-    def sinks(self, name: str, settings: Mapping[str, Json], before: int | None) -> Callable[[Mapping[str, Json]], None]:
+    def sinks(self, name: str, settings: Mapping[str, Json], before: int | None
+              ) -> Callable[[Mapping[str, Json]], None]:
         """Opens them for the run `name` (E-RUN-031), and gives what hears every line. A resumed run writes lines from
         the step `before` on; `metrics.jsonl` is as it was left."""
         self._relay = Relay(self._kinds, Opening(name, self._folder.path, self._folder.metrics, settings, before),
