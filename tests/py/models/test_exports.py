@@ -118,6 +118,9 @@ def test_a_checkpoint_computes_with_the_averages(artifact, weights, tmp_path) ->
                    tmp_path / "data" / "train.parquet")
     out = tmp_path / "run"
     assert main([str(artifact), "--data-root", str(tmp_path), "--out", str(out)]) == 0
+    speed = json.loads((out / "summary.json").read_text())["performance"]
+    assert speed["matmul_peak"] > 1e8 and speed["flops_per_step"] > 0
+    assert speed["matmul_share"] == pytest.approx(speed["flops_per_s"] / speed["matmul_peak"], abs=1e-6)
     from safetensors.numpy import load_file
     step = out / "checkpoints" / "step-5"
     averages = {name.removesuffix(".ema"): a for name, a in load_file(step / "optimizer.safetensors").items()
