@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from runs import HERE
-from sexpgpu.runtime.display.display import duration, loss, number, results_text
+from sexpgpu.runtime.display.display import View, duration, loss, number, results_text, waits
 
 
 @pytest.mark.parametrize("value, text", [(0.0123456, "0.01235"), (12.34, "12.34"), (1234.5, "1,234"), (2.5e6, "2.50M"),
@@ -24,6 +24,13 @@ def test_numbers(value: float, text: str) -> None:
                                            (183845, "2d 3:04"), (float("inf"), "–"), (float("nan"), "–")])
 def test_durations(seconds: float | None, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_wait_is_shown_where_it_counts() -> None:
+    def of(waited: float) -> str:
+        return waits(View(1, 10, 0.1, 0.5, {"steps": 1.0, "records": 4.0}, 0.2, 9.0, "hard", waited))
+
+    assert of(0.0) == of(0.019) == "" and of(0.05) == " (25% waiting for data)"
 
 
 def test_losses() -> None:
