@@ -100,6 +100,15 @@ def _shown(call: BuiltinCall, xs: Sequence[Tensor], gradients: Sequence[ir.Value
     return found[0] if len(found) == 1 else found
 
 
+@op("%after", "arrived x", group=GROUP, by_name=False,
+    doc="`x`, known no earlier than the tensor `arrived`: what is computed from it is computed then, and again.")
+def after(call: BuiltinCall, arrived: Tensor, x: Tensor) -> Tensor:
+    from sexpgpu.compiler.passes.autodiff.branches import after
+
+    shut = hlo.marker("stop_gradient", [arrived.value], [arrived.value.type]).result
+    return give(call, after(shut, [x.value])[0], x.dtype, x.shape)
+
+
 @op("custom-gradient", "f backward &rest xs", group=GROUP, rule="(a … -> b), (b b a … -> a …), a … -> b", by_name=False,
     doc="`(f x …)`, with a gradient of one's own: `backward` gets the cotangent of the value, the value and the "
         "arguments, and gives the cotangent of the argument, or a list of one for each (nil for none). Neither "

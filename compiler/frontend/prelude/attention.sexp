@@ -4,20 +4,68 @@
   "A boolean [queries keys]: a query sees the keys up to its own place, counted from the end."
   (>= (expand-dims (arange (- keys queries) keys) 1) (arange keys)))
 
+(defun %wide (x)
+  "In f32 at least."
+  (if (= (dtype x) :f64) x (cast x :f32)))
+
+(defun %scores (q k seen)
+  "The scores, wide. What is not seen has a large finite number: a row that sees nothing is then uniform, not NaN."
+  (let ((scores (%wide (einsum "bhtd,bhsd->bhts" q k))))
+    (if (nil? seen) scores (where seen scores -1e30))))
+
+(defun %attended (q k v seen)
+  "softmax(q kᵀ) v without a probability that outlives it: the gradient computes them again from the scores and, of
+   each row, the largest and the reciprocal of the sum (Dao and others 2022, FlashAttention)."
+  (first
+    (custom-gradient
+      (fn (q k v)
+        (let* ((scores (%scores q k seen))
+               (top (max scores :axis -1 :keep true))
+               (e (exp (- scores top)))
+               (share (/ 1 (sum e :axis -1 :keep true)))
+               (found (einsum "bhts,bhsd->bhtd" (cast e (dtype v)) v)))
+          (list (cast (* (%wide found) share) (dtype v)) top share)))
+      (fn (cotangents values q k v)
+        (let* ((g (first cotangents))
+               (share (nth values 2))
+               (probs (* (exp (- (%scores (%after g q) k seen) (nth values 1))) share))
+               ; share is a function of the scores too, and so has a cotangent where this gradient has one
+               (level (+ (sum (%wide (* g (first values))) :axis -1 :keep true) (* (nth cotangents 2) share)))
+               (dscores (* probs (- (%wide (einsum "bhtd,bhsd->bhts" g v)) level)))
+               (dscores (cast (if (nil? seen) dscores (where seen dscores 0)) (dtype q))))
+          (list (einsum "bhts,bhsd->bhtd" dscores k)
+                (einsum "bhts,bhtd->bhsd" dscores q)
+                (einsum "bhts,bhtd->bhsd" (cast probs (dtype v)) g))))
+      q k v)))
+
+; Fewer rows than this are no block of their own, and more blocks than this are not worth their kernels.
+(defvar %block-rows 128)
+(defvar %most-blocks 4)
+
+(defun %causal (q k v)
+  "Blocks of queries, each with the keys up to its end: of what no query sees, much is never computed."
+  (let* ((time (dim q 2))
+         (blocks (clamp (quotient time %block-rows) 1 %most-blocks)))
+    (concat (for [i (range blocks)]
+              (let ((start (quotient (* i time) blocks))
+                    (end (quotient (* (+ i 1) time) blocks)))
+                (%attended (slice q 2 start end) (slice k 2 0 end) (slice v 2 0 end) (causal-mask (- end start) end))))
+            :axis 2)))
+
 (defun attention (q k v &key (causal false) mask scale)
   "softmax(q kᵀ · scale) v. `q` is [batch heads time width]; `k` and `v` may have fewer heads, each shared by a group of
    query heads. `:scale` is 1/√width by default; `:mask`, booleans that broadcast to [batch heads time keys], says
-   which keys are seen."
+   which keys are seen. The gradient keeps no probability: they are computed again."
   (let* ((q (%attention-shapes q k v))
          (groups (/ (dim q 1) (dim k 1)))
          (k (if (= groups 1) k (repeat-axis k groups :axis 1)))
          (v (if (= groups 1) v (repeat-axis v groups :axis 1)))
          (q (* q (if (nil? scale) (/ 1 (sqrt (dim q -1))) scale)))
-         (scores (einsum "bhtd,bhsd->bhts" q k))
-         ; a large finite number: a row that sees nothing is then uniform and not NaN
-         (scores (if causal (where (causal-mask (dim q 2) (dim k 2)) scores -1e30) scores))
-         (scores (if (nil? mask) scores (where mask scores -1e30))))
-    (einsum "bhts,bhsd->bhtd" (softmax scores) v)))
+         (seen (if causal (causal-mask (dim q 2) (dim k 2)) nil))
+         (seen (if (nil? mask) seen (if (nil? seen) mask (logical-and seen mask)))))
+    (if (and causal (nil? mask) (= (dim q 2) (dim k 2)))
+        (%causal q k v)
+        (%attended q k v seen))))
 
 (defun rope (x &key (base 10000.0) (offset 0))
   "Rotary positions (Su and others 2021) on the last two axes, [… time width] with an even width: element i and element

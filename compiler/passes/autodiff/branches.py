@@ -36,26 +36,29 @@ def inline_remat(op: ir.Operation) -> None:
     op.erase()
 
 
-def _after(values: Sequence[ir.Value], arrived: ir.Value) -> list[ir.Value]:
-    """The same values, known no earlier than `arrived`: a zero is made of one of its elements and added to them.
-
-    A barrier alone orders nothing: the backend starts what it can, the second computation beside the first, and keeps
-    both. What is computed, not given, is made to wait; where nothing is, the given does.
+def after(arrived: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """The same values of floats, known no earlier than `arrived`: a zero is made of one of its elements and added to
+    them. A barrier alone orders nothing: the backend starts what it can, the second computation beside the first, and
+    keeps both.
     """
-    computed = [v for v in values if is_real(v) and not isinstance(v.owner, ir.Block)]
-    waiting = computed or [v for v in values if is_real(v)]
     rank = len(hlo.shape_of(arrived))
     one = hlo.reshape(hlo.slice_(arrived, [0] * rank, [1] * rank), [])
     zero = hlo.minimum(hlo.abs_(one), hlo.zeros_like(one))
-    return [hlo.add(v, hlo.broadcast_scalar(hlo.convert(zero, hlo.element_type(v)), hlo.shape_of(v)))
-            if v in waiting else v for v in values]
+    return [hlo.add(v, hlo.broadcast_scalar(hlo.convert(zero, hlo.element_type(v)), hlo.shape_of(v))) for v in values]
+
+
+def _waiting(values: Sequence[ir.Value]) -> list[ir.Value]:
+    """What is computed, not given, is made to wait for the cotangents; where nothing is, the given does."""
+    computed = [v for v in values if is_real(v) and not isinstance(v.owner, ir.Block)]
+    return computed or [v for v in values if is_real(v)]
 
 
 def _again(p: Primal, wanted: Sequence[ir.Value], outside: Sequence[ir.Value]) -> list[ir.Value]:
     """The body of a `remat` on the way back."""
     block = p.op.regions[0].blocks[0]
     arrived = [g for g in p.cotangents if g is not None]
-    mapping = dict(zip(outside, _after(outside, arrived[0]), strict=True))
+    waiting = _waiting(outside)
+    mapping = dict(zip(outside, outside, strict=True)) | dict(zip(waiting, after(arrived[0], waiting), strict=True))
     *ops, end = [op.operation for op in block.operations]
     clones = [fn.clone_one(op, mapping) for op in ops]
     seeds = [(mapping.get(v, v), g) for v, g in zip(end.operands, p.cotangents, strict=True) if g is not None]

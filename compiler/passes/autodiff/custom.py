@@ -37,7 +37,11 @@ def _function(op: ir.Operation) -> ir.Operation:
 
 @rule("stablehlo.custom_call")
 def _custom(p: Primal) -> Sequence[Thunk | None]:
-    """The operands are the outputs, the inputs, and what the function uses besides; the inputs have cotangents."""
+    """The operands are the outputs, the inputs, and what the function uses besides; the inputs have cotangents.
+
+    The function is given the results, which are the outputs with a derivative: a derivative of second order passes
+    through them too.
+    """
     op = p.op
     if hlo.marker_kind(op) == scaling.MARKER:
         return [lambda: hlo.multiply(p.g, op.operands[1]), *[None] * (len(op.operands) - 1)]
@@ -47,7 +51,7 @@ def _custom(p: Primal) -> Sequence[Thunk | None]:
     @cache
     def cotangents() -> list[ir.Value]:
         given = [hlo.zeros_like(r) if g is None else g for r, g in zip(op.results, p.cotangents, strict=True)]
-        return fn.inline(_function(op), [*op.operands, *given])
+        return fn.inline(_function(op), [*op.results, *list(op.operands)[outputs:], *given])
 
     def of(i: int) -> Thunk | None:
         return (lambda: cotangents()[i - outputs]) if outputs <= i < outputs + inputs else None

@@ -12,6 +12,7 @@ from statistics import median
 from commands import run
 
 SOURCE = Path(__file__).with_name("memory.sexp")
+ATTENTION = Path(__file__).with_name("attention.sexp")
 
 #: Resident MiB after every tenth step of a session in a process of its own.
 STEPS = """
@@ -39,10 +40,15 @@ print(json.dumps(resident))
 """
 
 
-def resident(artifact: Path, script: Path) -> list[float]:
-    script.write_text(STEPS)
+def resident(artifact: Path, script: Path, text: str = STEPS) -> list[float]:
+    script.write_text(text)
     done = subprocess.run([sys.executable, script, artifact], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
+
+
+#: The most that was resident in two steps, in MiB.
+PEAK = STEPS.replace("range(100)", "range(2)").replace("json.dumps(resident)", "json.dumps("
+                     "[resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024])")
 
 
 def a_step(values: list[float]) -> float:
@@ -60,3 +66,12 @@ def test_memory_stays(tmp_path):
     assert a_step(kept) < 1, kept
     # Each layer keeps six activations of half a MiB, or with `remat` one.
     assert median(again) < median(kept) - 8, (again, kept)
+
+
+def test_attention_keeps_no_probabilities(tmp_path):
+    """Each layer's are 28 MiB, and so are its scores: four layers more keep nothing of that size."""
+    peaks = []
+    for layers in (2, 6):
+        run("sexpc", "build", ATTENTION, "-o", tmp_path / f"{layers}.vmfb", "-D", f"layers={layers}")
+        peaks += resident(tmp_path / f"{layers}.vmfb", tmp_path / "steps.py", PEAK)
+    assert peaks[1] - peaks[0] < 4 * 28 / 2, peaks

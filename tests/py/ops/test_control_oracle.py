@@ -63,6 +63,8 @@ CASES = [
     Case("custom of two", "(custom-gradient (fn (x w) (* x w)) (fn (g y x w) (list (* g y) nil)) x w)",
          {"x": floats(4), "w": floats(4)}, lambda x, w: (lambda y: y + (x - lax.stop_gradient(x)) * y)(
              lax.stop_gradient(x * w))),
+    Case("custom of second order", "(sum (square (gradient (fn (x) (sum (custom-gradient exp (fn (g y x) (* g y)) x)))"
+         " x)))", {"x": floats(4)}, lambda x: (jnp.exp(x) ** 2).sum()),
     Case("gradient", "(gradient (fn (x) (sum (pow x 3))) x)", {"x": floats(4)}, lambda x: 3 * x ** 2),
     Case("gradient by two", "(reverse (gradient (fn (x w) (sum (* x w w))) x w))", {"x": floats(4), "w": floats(4)},
          lambda x, w: [2 * x * w, w * w]),

@@ -1,4 +1,4 @@
-"""Activations, norms, attention and losses of the prelude: values and gradients are JAX's."""
+"""Activations, norms and losses of the prelude: values and gradients are JAX's."""
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,6 @@ LOGITS = floats(2, 3, 7) * 2
 IDS = np.array([[0, 6, 3], [2, 2, 5]], np.int32)
 SOFT = np.asarray(jax.nn.softmax(floats(2, 3, 7, seed=8)))
 GAIN, BIAS = floats(6, seed=2), floats(6, seed=3)
-Q, K, V = floats(2, 4, 5, 8), floats(2, 4, 5, 8, seed=1), floats(2, 4, 5, 8, seed=2)
-FEW_K, FEW_V = floats(2, 2, 7, 8), floats(2, 2, 7, 6, seed=4)
 ZERO = np.zeros((3,), np.float32)
 WIDE = np.array([[1000.0, 1001, 999], [-1000, -1001, -1e4], [-np.inf, 0, -np.inf]], np.float32)
 
@@ -80,37 +78,6 @@ NORMS = [
 ]
 
 
-def attend(q, k, v, mask=None, scale=None):
-    scores = jnp.einsum("bhtd,bhsd->bhts", q, k) * (q.shape[-1] ** -0.5 if scale is None else scale)
-    if mask is not None:
-        scores = jnp.where(mask, scores, -1e30)
-    return jax.nn.softmax(scores) @ v
-
-
-def rope(x, base=10000.0, offset=0):
-    half = x.shape[-1] // 2
-    angles = jnp.arange(offset, offset + x.shape[-2])[:, None] * base ** (-jnp.arange(half) / half)
-    angles = angles.astype(np.float32)
-    a, b = x[..., :half], x[..., half:]
-    return jnp.concatenate([a * jnp.cos(angles) - b * jnp.sin(angles), b * jnp.cos(angles) + a * jnp.sin(angles)], -1)
-
-
-ATTENTION = [
-    Case("rope", "(rope q)", {"q": Q}, rope),
-    Case("rope offset", "(rope q :base 500.0 :offset 3)", {"q": Q}, lambda q: rope(q, 500.0, 3)),
-    Case("attention", "(attention q k v)", {"q": Q, "k": K, "v": V}, attend),
-    Case("attention causal", "(attention q k v :causal true)", {"q": Q, "k": K, "v": V},
-         lambda q, k, v: attend(q, k, v, np.tril(np.ones((5, 5), bool)))),
-    Case("attention masked", "(attention q k v :mask m :scale 0.2)",
-         {"q": Q, "k": K, "v": V, "m": np.arange(40).reshape(2, 1, 4, 5)[:, :, :1] % 3 > 0},
-         lambda q, k, v, m: attend(q, k, v, m, 0.2)),
-    Case("attention grouped", "(attention q k v)", {"q": Q, "k": FEW_K, "v": FEW_V},
-         lambda q, k, v: attend(q, jnp.repeat(k, 2, 1), jnp.repeat(v, 2, 1))),
-    Case("attention causal with cache", "(attention q k v :causal true)", {"q": Q, "k": FEW_K, "v": FEW_V},
-         lambda q, k, v: attend(q, jnp.repeat(k, 2, 1), jnp.repeat(v, 2, 1), np.tril(np.ones((5, 7), bool), 2))),
-]
-
-
 def nll(logits, ids):
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), ids[..., None], -1)[..., 0]
 
@@ -170,7 +137,7 @@ LOSSES = [
          lambda x, y: (x * y).sum(-1) / (jnp.linalg.norm(x, axis=-1) * jnp.linalg.norm(y, axis=-1))),
 ]
 
-CASES = [*ACTIVATIONS, *NORMS, *ATTENTION, *LOSSES]
+CASES = [*ACTIVATIONS, *NORMS, *LOSSES]
 
 
 @pytest.fixture(scope="module")
