@@ -12,13 +12,14 @@ over rounds of this project's median over the peer's in the same round. Run it o
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from contender import Contender
 
 HERE = Path(__file__).resolve().parent
 EXPERIMENT = HERE.parent / "examples" / "bytes-gpt" / "experiment.sexp"
@@ -28,43 +29,6 @@ MODELS = {
     "gpt4": {"layers": 4, "width": 256, "vocab": 4096, "batch-size": 4},
 }
 FIRST = {"layers": 5, "width": 128, "vocab": 256, "batch-size": 16}
-
-
-class Contender:
-    def __init__(self, name: str, script: str, *words: str | Path) -> None:
-        self.name = name
-        # PyTorch's threads spin between regions by default, also when it is another's turn.
-        environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
-        self._process = subprocess.Popen([sys.executable, str(HERE / "peers" / script), *map(str, words)],
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-        self._answer()
-        self.rounds: list[float] = []
-        self.seconds: list[float] = []
-        self.faults = 0.0
-
-    def _answer(self) -> object:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.name} ended: {self._process.wait()}")
-        return json.loads(line)
-
-    def ask(self, words: str) -> object:
-        assert self._process.stdin is not None
-        self._process.stdin.write(words + "\n")
-        self._process.stdin.flush()
-        return self._answer()
-
-    def turn(self, steps: int) -> None:
-        answer = self.ask(f"time {steps}")
-        self.seconds += answer["seconds"]
-        self.rounds.append(statistics.median(answer["seconds"]))
-        self.faults = answer["faults"]
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
 
 
 def build(model: str, out: Path) -> None:
@@ -87,7 +51,7 @@ def compare(model: str, rounds: int, steps: int, folder: Path) -> None:
     before = os.getloadavg()[0]
     for _ in range(rounds):
         for contender in everyone:
-            contender.turn(steps)
+            contender.turn(f"time {steps}")
     print(f"  load {before:.2f} before, {os.getloadavg()[0]:.2f} after; {rounds} rounds of {steps} steps")
     print(f"  {'':<12} {'median ms':>10} {'least ms':>9} {'faults':>8} {'ours / this':>12} {'of the least':>13}")
     for c in everyone:

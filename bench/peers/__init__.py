@@ -10,7 +10,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -46,3 +46,23 @@ def serve(step: Step, data: list[np.ndarray]) -> None:
                 seconds.append(time.perf_counter() - begun)
             faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
             print(json.dumps({"seconds": seconds, "faults": faults / len(seconds)}), flush=True)
+
+
+def serve_operations(prepared: Mapping[str, tuple[Callable[[], object], Callable[[], np.ndarray]]]) -> None:
+    """`time NAME N`: NAME once unmeasured, then N times: seconds each. `last NAME`: some numbers of its last result."""
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        word, _, rest = line.strip().partition(" ")
+        if word == "last":
+            flat = prepared[rest][1]().ravel()
+            sums = [float(x.sum(dtype=np.float64)) for x in (flat, np.abs(flat))]
+            print(json.dumps(sums), flush=True)
+        elif word == "time":
+            name, _, number = rest.rpartition(" ")
+            once, seconds = prepared[name][0], []
+            once()
+            for _ in range(int(number)):
+                begun = time.perf_counter()
+                once()
+                seconds.append(time.perf_counter() - begun)
+            print(json.dumps({"seconds": seconds, "faults": 0}), flush=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 from sexpgpu.compiler.passes import manifest as mf
-from sexpgpu.compiler.passes import products
+from sexpgpu.compiler.passes import patches, products
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
@@ -36,10 +36,18 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
     passes: list[tuple[Pass, Options]] = [(p, p.options()) for p in PIPELINE]
     if target is not None:
         passes.append((SUPPORTED[target.kind], NoOptions()))
-        if target.avx2:
-            passes.append((products.PASS, NoOptions()))
-        passes.append((LEGALIZE[target.kind], LegalizeOptions(options.disabled_legalizations)))
+        passes += forms_for(target, options.disabled_legalizations)
     return passes
+
+
+def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass, Options]]:
+    """What brings operations into the forms that a target's code generator does well, and gets right."""
+    passes: list[tuple[Pass, Options]] = []
+    if target.kind == "cpu":
+        passes.append((patches.PASS, NoOptions()))
+    if target.avx2:
+        passes.append((products.PASS, NoOptions()))
+    return [*passes, (LEGALIZE[target.kind], LegalizeOptions(disabled))]
 
 
 def note_target(module: ir.Module, target: Target) -> None:

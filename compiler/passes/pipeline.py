@@ -19,6 +19,7 @@ from sexpgpu.compiler.passes import (
     optimizer,
     parameters,
     peak,
+    patches,
     precision,
     products,
     random,
@@ -50,7 +51,8 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), products.PASS)}
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), patches.PASS,
+                                               products.PASS)}
 
 
 @dataclass(slots=True)

@@ -8,90 +8,24 @@ cotangent. The gradient of a maximum over windows goes to the first maximum of e
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.hlo import element_type, pad, shape_of, slice_, zeros_like
 from sexpgpu.compiler.passes.autodiff.reverse import backpropagate
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 from sexpgpu.compiler.passes.autodiff.shape import zero
+from sexpgpu.compiler.passes.convolutions import Conv, back, forth, kernel_forth, layout_of, pairs_of, settings_of
 from sexpgpu.compiler.passes.reading import dims_of, reducer_of
 
 #: More window positions than this are not unrolled.
 MOST_POSITIONS = 1024
 
 
-def pairs_of(op: ir.Operation, attribute: str, count: int) -> list[tuple[int, int]]:
-    """A `tensor<nx2xi64>` of padding; zeros where absent."""
-    if attribute not in op.attributes:
-        return [(0, 0)] * count
-    return [(int(a), int(b)) for a, b in np.array(ir.DenseElementsAttr(op.attributes[attribute]))]
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Axes in each tensor: batch (or kernel input), feature (or kernel output), then space in order."""
-
-    x: list[int]
-    kernel: list[int]
-    out: list[int]
-
-
-_LAYOUT = re.compile(r"\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]")
-
-
-def layout_of(op: ir.Operation) -> Layout:
-    match = _LAYOUT.search(str(op.attributes["dimension_numbers"]))
-    assert match is not None
-    x, kernel, out = ([n.strip() for n in part.split(",")] for part in match.groups())
-    space = [str(i) for i in range(len(x) - 2)]
-    return Layout([x.index(n) for n in ("b", "f", *space)], [kernel.index(n) for n in ("i", "o", *space)],
-                  [out.index(n) for n in ("b", "f", *space)])
-
-
-@dataclass(frozen=True, slots=True)
-class _Conv:
-    """A convolution's settings, one entry a spatial axis; tensors are brought to channels-last by `canonical`."""
-
-    strides: list[int]
-    padding: list[tuple[int, int]]
-    dilation: list[int]
-    holes: list[int]
-    groups: int
-
-
-def _settings(op: ir.Operation) -> _Conv:
-    n = len(shape_of(op.operands[0])) - 2
-    reversal = str(op.attributes["window_reversal"]) if "window_reversal" in op.attributes else ""
-    if ir.IntegerAttr(op.attributes["batch_group_count"]).value != 1 or "true" in reversal:
-        raise NoDerivative("batch groups and reversed windows have no derivative rule")
-    ones = [1] * n
-    return _Conv(dims_of(op, "window_strides") or ones, pairs_of(op, "padding", n),
-                 dims_of(op, "rhs_dilation") or ones, dims_of(op, "lhs_dilation") or ones,
-                 ir.IntegerAttr(op.attributes["feature_group_count"]).value)
-
-
-def _forth(order: Sequence[int]) -> list[int]:
-    """From stored axes to [batch, space…, feature] (kernel: [space…, in, out])."""
-    first, second, *space = order
-    return [first, *space, second]
-
-
-def _back(permutation: Sequence[int]) -> list[int]:
-    return [int(i) for i in np.argsort(permutation)]
-
-
-def _kernel_forth(order: Sequence[int]) -> list[int]:
-    first, second, *space = order
-    return [*space, first, second]
-
-
-def _of_kernel(g: ir.Value, x: ir.Value, kernel_shape: Sequence[int], c: _Conv) -> ir.Value:
+def _of_kernel(g: ir.Value, x: ir.Value, kernel_shape: Sequence[int], c: Conv) -> ir.Value:
     """All channels last; one dot a kernel position, stacked."""
     n = len(c.strides)
     x = pad(x, zero(x), [0, *(lo for lo, _ in c.padding), 0], [0, *(hi for _, hi in c.padding), 0],
@@ -117,7 +51,7 @@ def _of_kernel(g: ir.Value, x: ir.Value, kernel_shape: Sequence[int], c: _Conv) 
     return hlo.reshape(stacked, kernel_shape)
 
 
-def _of_input(g: ir.Value, kernel: ir.Value, shape: Sequence[int], c: _Conv) -> ir.Value:
+def _of_input(g: ir.Value, kernel: ir.Value, shape: Sequence[int], c: Conv) -> ir.Value:
     """All channels last; a convolution of the cotangent, holes put in for the strides, with the kernel turned round."""
     n = len(c.strides)
     space, out, window = shape[1:-1], shape_of(g)[1:-1], shape_of(kernel)[:n]
@@ -142,8 +76,10 @@ def _of_input(g: ir.Value, kernel: ir.Value, shape: Sequence[int], c: _Conv) -> 
 @rule("stablehlo.convolution")
 def _convolution(p: Primal) -> Sequence[Thunk | None]:
     x, kernel = p.operands
-    settings, layout = _settings(p.op), layout_of(p.op)
-    to_x, to_out, to_kernel = _forth(layout.x), _forth(layout.out), _kernel_forth(layout.kernel)
+    settings, layout = settings_of(p.op), layout_of(p.op)
+    if settings is None:
+        raise NoDerivative("batch groups and reversed windows have no derivative rule")
+    to_x, to_out, to_kernel = forth(layout.x), forth(layout.out), kernel_forth(layout.kernel)
 
     def g(like: ir.Value) -> ir.Value:
         return hlo.convert(hlo.transpose(p.g, to_out), element_type(like))
@@ -151,12 +87,12 @@ def _convolution(p: Primal) -> Sequence[Thunk | None]:
     def of_x() -> ir.Value:
         shape = [shape_of(x)[i] for i in to_x]
         result = _of_input(g(kernel), hlo.transpose(kernel, to_kernel), shape, settings)
-        return hlo.convert(hlo.transpose(result, _back(to_x)), element_type(x))
+        return hlo.convert(hlo.transpose(result, back(to_x)), element_type(x))
 
     def of_kernel() -> ir.Value:
         shape = [shape_of(kernel)[i] for i in to_kernel]
         result = _of_kernel(g(x), hlo.transpose(x, to_x), shape, settings)
-        return hlo.convert(hlo.transpose(result, _back(to_kernel)), element_type(kernel))
+        return hlo.convert(hlo.transpose(result, back(to_kernel)), element_type(kernel))
 
     return [of_x, of_kernel]
 

@@ -14,9 +14,10 @@ from sexpgpu.compiler.passes import blocks
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff import differentiate, drop_stop_gradients
 from sexpgpu.compiler.passes.base import NoOptions
+from sexpgpu.compiler.passes.build import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
-from sexpgpu.compiler.passes.pipeline import apply_pass
+from sexpgpu.compiler.passes.pipeline import run_passes
 
 jax.config.update("jax_enable_x64", True)
 
@@ -73,8 +74,9 @@ def run(cases: Sequence[Case]) -> dict[str, Outcome]:
             for name in [a for a in func.attributes if a.startswith("sexp.")]:
                 del func.attributes[name]
         session.module.operation.verify()
-        apply_pass(session.module, blocks.PASS, NoOptions(), set())
-        vmfb = generate(session.module, parse_target("cpu"), CompileOptions())
+        target = parse_target("cpu")
+        run_passes(session.module, [(blocks.PASS, NoOptions()), *forms_for(target)])
+        vmfb = generate(session.module, target, CompileOptions())
     program = Program(vmfb)
     outcomes = {}
     for case in kept:

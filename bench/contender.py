@@ -1,0 +1,50 @@
+"""One side of a comparison: a process of its own, asleep when it is not its turn (`peers/__init__.py`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+PEERS = Path(__file__).resolve().parent / "peers"
+
+
+class Contender:
+    def __init__(self, name: str, script: str, *words: str | Path) -> None:
+        self.name = name
+        # PyTorch's threads spin between regions by default, also when it is another's turn.
+        environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+        self._process = subprocess.Popen([sys.executable, str(PEERS / script), *map(str, words)],
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self._answer()
+        self.rounds: list[float] = []
+        self.seconds: list[float] = []
+        self.faults = 0.0
+
+    def _answer(self) -> object:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.name} ended: {self._process.wait()}")
+        return json.loads(line)
+
+    def ask(self, words: str) -> object:
+        assert self._process.stdin is not None
+        self._process.stdin.write(words + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def turn(self, words: str) -> None:
+        """One turn, `time …`; what it took is added to what there is."""
+        answer = self.ask(words)
+        self.seconds += answer["seconds"]
+        self.rounds.append(statistics.median(answer["seconds"]))
+        self.faults = answer["faults"]
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
