@@ -3,7 +3,8 @@
     :groups [["*.bias" :weight-decay 0.0] ["embed*" :lr 1e-4] ["head.*" :frozen true]]
 
 A pattern is a full name in which `*` stands for any text and `?` for one character; the first pattern that matches a
-parameter counts. A pattern that matches none is an error.
+parameter counts. A pattern that matches none is an error. The layers of a `repeat` have a name each, so a pattern may
+be that of one layer, `block.3.*`.
 """
 
 from __future__ import annotations

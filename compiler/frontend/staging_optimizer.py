@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract_values import Optimizer
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, convert
+from sexpgpu.compiler.frontend.optimizer_groups import Group
 from sexpgpu.compiler.frontend.optimizer_rule import UpdateRule
 from sexpgpu.compiler.frontend.optimizer_state import StateOf, initial_state, layered_state
 from sexpgpu.compiler.frontend.staging import Function
 from sexpgpu.compiler.frontend.trace import Phase, Trace, Variable
 from sexpgpu.compiler.frontend.values import plist_items
 from sexpgpu.diagnostics import Span, one_of
+from sexpgpu.runtime.layers import names_of
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -39,8 +42,9 @@ class OptimizerStaging:
     def check_groups(self) -> None:
         """E-CONTRACT-018 for a pattern that no trainable parameter has."""
         names = [p.name for p in self._parameters]
+        every = [name for p in self._parameters for name in _layer_names(p)]
         for group in self._optimizer.groups:
-            if not any(map(group.matches, names)):
+            if not any(map(group.matches, every)):
                 self._evaluator.reporter.error(
                     "E-CONTRACT-018", f"the pattern \"{group.pattern}\" of `:groups` matches no parameter",
                     self._optimizer.groups_span, f"\"{group.pattern}\" matches nothing",
@@ -49,7 +53,7 @@ class OptimizerStaging:
     def keep_one_of_each(self) -> None:
         """What is wrong with the update of one parameter is wrong with all of its shape, dtype, group and decay: where
         only the findings are wanted, one of each is enough."""
-        kinds = {(p.dtype.name, tuple(p.shape), p.decay, self._optimizer.group_of(p.name)): p
+        kinds = {(p.dtype.name, tuple(p.shape), p.decay, tuple(self._groups_of(p))): p
                  for p in reversed(self._parameters)}
         self._parameters = list(reversed(kinds.values()))
 
@@ -90,7 +94,8 @@ class OptimizerStaging:
 
     def _update(self, function: Function, parameters: Sequence[ir.Value], gradients: Sequence[ir.Value],
                 states: Sequence[ir.Value], hypers: Mapping[str, ir.Value]) -> None:
-        norm = _global_norm([(g, p) for g, p in zip(gradients, self._parameters, strict=True) if not self._frozen(p)])
+        norm = _global_norm([(self._moving(g, p), p) for g, p in zip(gradients, self._parameters, strict=True)
+                             if not self._frozen(p)])
         finite = hlo.is_finite(norm) if self._optimizer.skip_nonfinite else None
         factor = []
         if self._optimizer.clip_norm is not None:
@@ -103,8 +108,7 @@ class OptimizerStaging:
             before = [next(given) for _ in state or ()]
             made = None
             if state is not None and not self._frozen(p):
-                values = [old, gradient, *before, *self._hypers_of(p, hypers), *factor]
-                made = rule.apply(p, self._decay(p), state, values)
+                made = self._by_group(rule, p, state, [old, gradient, *before], hypers, factor)
             value, *after = made if made is not None else [old, *before]
             new_parameters.append(_kept(finite, value, old))
             new_states += [_kept(finite, new, s) for new, s in zip(after, before, strict=True)]
@@ -115,24 +119,59 @@ class OptimizerStaging:
 
     # -- groups -------------------------------------------------------------------------------------------------------
 
-    def _frozen(self, p: Variable) -> bool:
-        group = self._optimizer.group_of(p.name)
-        return group is not None and group.frozen
+    def _groups_of(self, p: Variable) -> list[Group | None]:
+        """The group of each layer of a stack, or of the one parameter."""
+        return [self._optimizer.group_of(name) for name in _layer_names(p)]
 
-    def _decay(self, p: Variable) -> float:
-        group = self._optimizer.group_of(p.name)
+    def _frozen(self, p: Variable) -> bool:
+        return all(group is not None and group.frozen for group in self._groups_of(p))
+
+    def _moving(self, gradient: ir.Value, p: Variable) -> ir.Value:
+        """The gradient with zeros for the layers of a stack that are frozen."""
+        moves = [group is None or not group.frozen for group in self._groups_of(p)]
+        return gradient if all(moves) else _of_layers(p, moves, gradient, hlo.zeros_like(gradient))
+
+    def _by_group(self, rule: UpdateRule, p: Variable, state: StateOf, values: Sequence[ir.Value],
+                  hypers: Mapping[str, ir.Value], factor: Sequence[ir.Value]) -> list[ir.Value] | None:
+        """The new parameter and states, from old parameter, gradient and old states: the update of each group among
+        the layers, and of each layer that of its own."""
+        groups, made = self._groups_of(p), None
+        old, _, *before = values
+        for group in dict.fromkeys(groups):
+            if group is not None and group.frozen:
+                new = [old, *before]
+            else:
+                found = rule.apply(p, self._decay(p, group), state, [*values, *self._hypers_of(group, hypers), *factor])
+                if found is None:
+                    return None
+                new = found
+            made = new if made is None else [_of_layers(p, [g is group for g in groups], a, b)
+                                             for a, b in zip(new, made, strict=True)]
+        return made
+
+    def _decay(self, p: Variable, group: Group | None) -> float:
         own = group.weight_decay if group is not None else None
         return (self._optimizer.weight_decay if own is None else own) if p.decay else 0.0
 
-    def _hypers_of(self, p: Variable, hypers: Mapping[str, ir.Value]) -> list[ir.Value]:
-        """The hyper-parameters in the optimizer's order: those of the parameter's group replace the optimizer's."""
-        group = self._optimizer.group_of(p.name)
+    def _hypers_of(self, group: Group | None, hypers: Mapping[str, ir.Value]) -> list[ir.Value]:
+        """The hyper-parameters in the optimizer's order: those of the group replace the optimizer's."""
         own = {name: group.schedule_name(name) for name, _ in group.hyper} if group is not None else {}
         return [hypers[own.get(name, name)] for name, _ in plist_items(self._optimizer.hyper)]
 
     @staticmethod
     def _type(p: Variable) -> ir.Type:
         return hlo.tensor_type(p.shape, p.dtype.mlir)
+
+
+def _layer_names(p: Variable) -> list[str]:
+    """The name of each layer of a stack, or the one name."""
+    return names_of(p.name, p.shape)[0] if p.layers else [p.name]
+
+
+def _of_layers(p: Variable, chosen: Sequence[bool], value: ir.Value, other: ir.Value) -> ir.Value:
+    """`value` in the chosen layers of a stack, and `other` in the rest."""
+    mask = hlo.constant(np.array(chosen).reshape([int(n) for n in p.shape[:p.layers]]), "i1")
+    return hlo.select(hlo.broadcast_in_dim(mask, hlo.shape_of(value), list(range(p.layers))), value, other)
 
 
 #: The sum over gradients is cut into kernels of this many terms: IREE fuses a whole sum of scalars into one, and its

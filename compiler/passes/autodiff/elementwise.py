@@ -120,7 +120,7 @@ def _multiply(p: Primal) -> Sequence[Thunk | None]:
 @rule("stablehlo.divide")
 def _divide(p: Primal) -> Sequence[Thunk | None]:
     _, y = p.operands
-    return [lambda: divide(p.g, y), lambda: negate(multiply(p.g, divide(p.out, y)))]
+    return [lambda: divide(p.g, y), lambda: negate(multiply(divide(p.g, y), p.out))]
 
 
 @rule("stablehlo.remainder")

@@ -36,10 +36,11 @@ TARGET_FLAGS: dict[str, tuple[str, ...]] = {
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
     """`extra_flags` go to IREE after ours; `bundle_folder` is where a failure is saved (the system's temporary one by
-    default)."""
+    default). `verify` has IREE verify the module after each of its own passes."""
 
     extra_flags: tuple[str, ...] = ()
     bundle_folder: Path | None = None
+    verify: bool = False
 
 
 def iree_version() -> str:
@@ -63,7 +64,8 @@ def generate(module: ir.Module, target: Target, options: CompileOptions) -> byte
             raise explain([Complaint("error", str(error))], text, flags, target, options.bundle_folder) from error
         with session.invocation() as invocation:
             messages = Messages(invocation)
-            _skip_verifying(invocation)
+            if not options.verify:
+                _skip_verifying(invocation)
             # The reader wants a terminating zero after the text.
             source = Source.wrap_buffer(session, text.encode() + b"\0")
             with captured_console() as console:

@@ -15,11 +15,12 @@ from sexpgpu.compiler.passes.legalize.conversions import MASK, UNSIGNED
 from sexpgpu.compiler.passes.legalize.dots import WIDE_BF16
 from sexpgpu.compiler.passes.legalize.indices import GATHER, SCATTER
 from sexpgpu.compiler.passes.legalize.negation import NEGATED_SUM
+from sexpgpu.compiler.passes.legalize.operands import MANY
 from sexpgpu.compiler.passes.legalize.powers import POWER
 from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.diagnostics import one_of
 
-WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, BARRIER)
+WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, MANY, BARRIER)
 
 
 @dataclass(frozen=True, slots=True)

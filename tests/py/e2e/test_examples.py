@@ -55,6 +55,16 @@ def test_gpt_with_the_manuals_loader_builds(tmp_path: Path) -> None:
     assert build("gpt", tmp_path / "gpt.vmfb").stat().st_size < 2_000_000
 
 
+def test_nanogpt_is_sixty_lines() -> None:
+    """The whole experiment, without blank lines and comments; its model in forty."""
+    text = (Path(__file__).resolve().parents[3] / "examples" / "gpt" / "experiment.sexp").read_text()
+    code = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(";")]
+    model = text[text.index("(defun norm"):text.index("(defun objective")]
+    assert len(code) <= 60 and len([line for line in model.splitlines() if line.strip()]) <= 40
+    for part in ("layer-norm", "attention", "gelu", "dropout", "(transpose table)"):
+        assert part in model
+
+
 @pytest.mark.parametrize(("target", "layers"), [("vulkan", 5), ("cuda", 5), ("cpu:x86-64-v3", 1), ("cuda:sm_89", 1)])
 def test_the_demo_builds_for_every_target(target: str, layers: int, tmp_path: Path) -> None:
     artifact = build("bytes-gpt", tmp_path / "m.vmfb", "--target", target, "-D", f"layers={layers}")

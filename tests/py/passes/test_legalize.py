@@ -182,9 +182,26 @@ def test_cuda(name: str, text: str, tmp_path) -> None:
     assert raised.value.diagnostics[0].code == "E-ICE-003"
 
 
+def sum_of(count: int) -> str:
+    kind = "tensor<4x8xf32>"
+    names = ", ".join(f"%a{i}: {kind}" for i in range(count))
+    sums = [f"%s{i} = stablehlo.add %{f's{i - 1}' if i > 1 else 'a0'}, %a{i} : {kind}" for i in range(1, count)]
+    return f"func.func @f({names}) -> {kind} {{\n" + "\n".join(sums) + f"\nreturn %s{count - 1} : {kind} }}"
+
+
+@pytest.mark.parametrize("count", [33, 100])
+def test_many_operands(count: int, tmp_path) -> None:
+    """A device binds 32 buffers a kernel."""
+    arrays = [np.full((4, 8), i, np.float32) for i in range(count)]
+    assert np.array_equal(result(sum_of(count), tmp_path, *arrays), sum(arrays))
+    with pytest.raises(IndexError, match="binding count"):
+        result(sum_of(count), tmp_path, *arrays, without="many-operands")
+
+
 def test_every_way_round_has_a_test() -> None:
     assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
-                                            "power", "negated-sum", "wide-bf16-dot", "barrier"}
+                                            "power", "negated-sum", "wide-bf16-dot", "many-operands",
+                                            "barrier"}
 
 
 def test_an_unknown_name_is_refused() -> None:
