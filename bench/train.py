@@ -1,12 +1,13 @@
 """A training step against PyTorch eager and JAX jit, alternating in one run: medians and ratios.
 
-    python bench/train.py [--rounds 12] [--steps 4] [--only bytes-gpt|gpt4]
+    python bench/train.py [--rounds 12] [--steps 4] [--only bytes-gpt|gpt4|conv|mlp|lstm]
 
-Two models, one text (`examples/bytes-gpt/experiment.sexp`): the example itself (5 layers, width 128, 256 bytes,
-16 x 128 tokens) and a 4-layer GPT (width 256, vocabulary 4096, 4 x 128 tokens). AdamW, gradients clipped by norm, the
-same first weights and batches; the first losses are compared before anything is timed. Each contender is a process of
-its own, asleep when it is not its turn; a turn is one step unmeasured and then some measured. The ratio is the median
-over rounds of this project's median over the peer's in the same round. Run it on a quiet machine: the load is printed.
+Examples: bytes-gpt (5 layers, width 128, 256 bytes, 16 x 128 tokens), the same text with 4 layers, width 256,
+vocabulary 4096 and 4 x 128 tokens, the convolutions with batch norm and the perceptron of the digits, the LSTM of the
+adding problem. AdamW, the same first weights and batches; the first losses are compared before anything is timed. Each
+contender is a process of its own, asleep when it is not its turn; a turn is one step unmeasured and then some measured.
+The ratio is the median over rounds of this project's median over the peer's in the same round. Run it on a quiet
+machine: the load is printed.
 """
 
 from __future__ import annotations
@@ -22,28 +23,26 @@ from pathlib import Path
 from contender import Contender
 
 HERE = Path(__file__).resolve().parent
-EXPERIMENT = HERE.parent / "examples" / "bytes-gpt" / "experiment.sexp"
+EXAMPLES = HERE.parent / "examples"
 RATE = 1e-3
-MODELS = {
-    "bytes-gpt": {},
-    "gpt4": {"layers": 4, "width": 256, "vocab": 4096, "batch-size": 4},
-}
-FIRST = {"layers": 5, "width": 128, "vocab": 256, "batch-size": 16}
+sys.path.insert(0, str(HERE))
+
+from peers.step_models import MODELS  # noqa: E402
 
 
 def build(model: str, out: Path) -> None:
-    words = [word for name, value in MODELS[model].items() for word in ("-D", f"{name}={value}")]
+    words = [word for name, value in MODELS[model].overrides.items() for word in ("-D", f"{name}={value}")]
     code = "import sys; from sexpgpu.cli.sexpc import main; sys.exit(main())"
-    subprocess.run([sys.executable, "-c", code, "build", str(EXPERIMENT), "-o", str(out), *words], check=True)
+    experiment = str(EXAMPLES / MODELS[model].experiment)
+    subprocess.run([sys.executable, "-c", code, "build", experiment, "-o", str(out), *words], check=True)
 
 
 def compare(model: str, rounds: int, steps: int, folder: Path) -> None:
     artifact, weights = folder / f"{model}.vmfb", folder / f"{model}.npz"
     build(model, artifact)
-    size = {**FIRST, **MODELS[model]}
-    ours = Contender("sexpgpu", "sexpgpu_step.py", artifact, RATE, weights)
-    shape = (weights, size["batch-size"], 4, size["layers"], RATE)
-    everyone = [ours, Contender("torch eager", "torch_step.py", *shape), Contender("jax jit", "jax_step.py", *shape)]
+    words = (model, weights, RATE)
+    ours = Contender("sexpgpu", "sexpgpu_step.py", *words, artifact)
+    everyone = [ours, Contender("torch eager", "torch_step.py", *words), Contender("jax jit", "jax_step.py", *words)]
     losses = {c.name: c.ask("losses 5") for c in everyone}
     for name, values in losses.items():
         worst = max(abs(a - b) / abs(b) for a, b in zip(losses["sexpgpu"], values, strict=True))

@@ -1,7 +1,7 @@
 """The same training step by each contender, each in a process of its own that works only when it is asked to.
 
 `serve` is the whole protocol: a line on standard input, a line of JSON on standard output. A contender is a function
-that takes one batch of tokens `[batch, time + 1]` (int32) and gives the loss before its update.
+that takes one batch and gives the loss before its update; of `serve_operations`, one for each operation.
 """
 
 from __future__ import annotations
@@ -10,20 +10,15 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-Step = Callable[[np.ndarray], float]
+Batch = Mapping[str, np.ndarray]
+Step = Callable[[Batch], float]
 
 
-def batches(shape: tuple[int, int], vocab: int, count: int = 8) -> list[np.ndarray]:
-    """The same random tokens for everyone."""
-    rng = np.random.default_rng(0)
-    return [rng.integers(0, vocab, shape, dtype=np.int32) for _ in range(count)]
-
-
-def serve(step: Step, data: list[np.ndarray]) -> None:
+def serve(step: Step, data: Sequence[Batch]) -> None:
     """`losses N`: N steps, their losses. `time N`: one step unmeasured, then N: seconds each, page faults a step."""
     print(json.dumps({"ready": True}), flush=True)
     at = 0

@@ -18,6 +18,7 @@ from sexpgpu.compiler.passes.build import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.pipeline import run_passes
+from sexpgpu.compiler.passes.supported import SUPPORTED
 
 jax.config.update("jax_enable_x64", True)
 
@@ -52,8 +53,15 @@ class Outcome:
     gradients: list[np.ndarray]
 
 
-def run(cases: Sequence[Case]) -> dict[str, Outcome]:
+def run(cases: Sequence[Case], kind: str = "cpu", driver: str = "local-task") -> dict[str, Outcome]:
     """Stage, differentiate, compile once, run each."""
+    module, shapes = staged(cases)
+    program = Program(compiled(module, kind), driver)
+    return {case.name: called(program, case, shapes[case.name]) for case in cases}
+
+
+def staged(cases: Sequence[Case]) -> tuple[ir.Module, dict[str, list[tuple[int, ...]]]]:
+    """One module with a function for each case, value and gradients; and the shapes of the results."""
     session = Session()
     kept: list[Case] = []
     shapes: dict[str, list[tuple[int, ...]]] = {}
@@ -74,17 +82,21 @@ def run(cases: Sequence[Case]) -> dict[str, Outcome]:
             for name in [a for a in func.attributes if a.startswith("sexp.")]:
                 del func.attributes[name]
         session.module.operation.verify()
-        target = parse_target("cpu")
-        run_passes(session.module, [(blocks.PASS, NoOptions()), *forms_for(target)])
-        vmfb = generate(session.module, target, CompileOptions())
-    program = Program(vmfb)
-    outcomes = {}
-    for case in kept:
-        seeds = [cotangent(shapes[case.name][0], flat_dtype(case))] if case.grad and shapes[case.name][0] else []
-        found = program.call(case.symbol, *case.arguments.values(), *case.bits, *seeds)
-        n = len(shapes[case.name])
-        outcomes[case.name] = Outcome(found[:n], found[n:])
-    return outcomes
+    return session.module, shapes
+
+
+def compiled(module: ir.Module, kind: str) -> bytes:
+    """For a target, in the forms that a build gives it. Raises SexpError where it is refused or fails."""
+    target = parse_target(kind)
+    run_passes(module, [(blocks.PASS, NoOptions()), (SUPPORTED[target.kind], NoOptions()), *forms_for(target)])
+    with module.context:
+        return generate(module, target, CompileOptions())
+
+
+def called(program: Program, case: Case, shapes: Sequence[tuple[int, ...]]) -> Outcome:
+    seeds = [cotangent(shapes[0], flat_dtype(case))] if case.grad and shapes[0] else []
+    found = program.call(case.symbol, *case.arguments.values(), *case.bits, *seeds)
+    return Outcome(found[:len(shapes)], found[len(shapes):])
 
 
 def flat_dtype(case: Case) -> np.dtype:
@@ -97,10 +109,15 @@ def cotangent(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
 
 def differences(case: Case, outcome: Outcome) -> list[str]:
     """What is not JAX's among the results and the gradients, in words."""
+    return [f"{case.name}: {what}: {wrong}" for what, got, want in compared(case, outcome)
+            if (wrong := difference(got, want, case.tolerance))]
+
+
+def compared(case: Case, outcome: Outcome) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Each result and gradient: what it is, ours, JAX's."""
     wanted = case.expected(*case.arguments.values())
     listed = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
-    if len(listed) != len(outcome.results):
-        return [f"{case.name}: {len(outcome.results)} results, expected {len(listed)}"]
+    assert len(listed) == len(outcome.results), f"{case.name}: {len(outcome.results)} results, not {len(listed)}"
     pairs = [("value", got, np.asarray(want)) for got, want in zip(outcome.results, listed, strict=True)]
     if case.grad:
         positions = case.float_positions()
@@ -115,8 +132,7 @@ def differences(case: Case, outcome: Outcome) -> list[str]:
         seed = cotangent(out.shape, out.dtype) if out.shape else np.ones((), out.dtype)
         pairs += [(f"gradient of {list(case.arguments)[i]}", got, np.asarray(want))
                   for i, got, want in zip(positions, outcome.gradients, pull(seed), strict=True)]
-    return [f"{case.name}: {what}: {wrong}" for what, got, want in pairs
-            if (wrong := difference(got, want, case.tolerance))]
+    return pairs
 
 
 def difference(got: np.ndarray, want: np.ndarray, tolerance: float) -> str:
