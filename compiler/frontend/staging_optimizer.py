@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract_values import Optimizer
@@ -170,6 +169,8 @@ def _layer_names(p: Variable) -> list[str]:
 
 def _of_layers(p: Variable, chosen: Sequence[bool], value: ir.Value, other: ir.Value) -> ir.Value:
     """`value` in the chosen layers of a stack, and `other` in the rest."""
+    import numpy as np  # few experiments come here, and it is half of a check
+
     mask = hlo.constant(np.array(chosen).reshape([int(n) for n in p.shape[:p.layers]]), "i1")
     return hlo.select(hlo.broadcast_in_dim(mask, hlo.shape_of(value), list(range(p.layers))), value, other)
 

@@ -168,3 +168,19 @@ def inline_named(func: ir.Operation, values: Mapping[str, ir.Value]) -> dict[str
     """`inline` by the names of arguments and results."""
     results = inline(func, [values[name] for name in argument_names(func)])
     return dict(zip(result_names(func), results, strict=True))
+
+
+def captured(op: ir.Operation) -> list[ir.Value]:
+    """Values from outside that the regions of `op` use, each once, in order of first use."""
+    inside: set[ir.Value] = set()
+    found: dict[ir.Value, None] = {}
+    for region in op.regions:
+        for block in region.blocks:
+            inside.update(block.arguments)
+            for inner in walk(block):
+                for nested in inner.regions:
+                    for nested_block in nested.blocks:
+                        inside.update(nested_block.arguments)
+                found.update((v, None) for v in inner.operands if v not in inside)
+                inside.update(inner.results)
+    return list(found)

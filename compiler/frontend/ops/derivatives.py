@@ -103,7 +103,7 @@ def _shown(call: BuiltinCall, xs: Sequence[Tensor], gradients: Sequence[ir.Value
 @op("%after", "arrived x", group=GROUP, by_name=False,
     doc="`x`, known no earlier than the tensor `arrived`: what is computed from it is computed then, and again.")
 def after(call: BuiltinCall, arrived: Tensor, x: Tensor) -> Tensor:
-    from sexpgpu.compiler.passes.autodiff.branches import after
+    from sexpgpu.compiler.passes.waiting import after
 
     shut = hlo.marker("stop_gradient", [arrived.value], [arrived.value.type]).result
     return give(call, after(shut, [x.value])[0], x.dtype, x.shape)
@@ -133,7 +133,6 @@ def _backward(call: BuiltinCall, backward: object, xs: tuple, value: object, shu
     """The function from what the marker holds and the cotangents to the cotangents of the inputs; and what it uses
     besides."""
     from sexpgpu.compiler.passes import functions as fn
-    from sexpgpu.compiler.passes.autodiff.reverse import captured
 
     inputs = [x for x in xs if isinstance(x, Tensor)]
     trace = call.evaluator.trace
@@ -146,7 +145,7 @@ def _backward(call: BuiltinCall, backward: object, xs: tuple, value: object, shu
             answer = call.apply(backward, given, rebuilt(value, list(shut)), *xs)
             results = _cotangents(call, answer, inputs, xs)
         held = [*shut, *(x.value for x in inputs)]
-        others = [v for v in captured(holder) if v not in held]
+        others = [v for v in fn.captured(holder) if v not in held]
         for made in fn.walk(block):
             if hlo.marker_kind(made) not in (None, "stop_gradient"):
                 call.fail("E-CONTRACT-020", "the second function of `custom-gradient` declares state or draws numbers",

@@ -13,8 +13,10 @@ from functools import cache
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.autodiff.reverse import backpropagate, captured, is_real
+from sexpgpu.compiler.passes.autodiff.reverse import backpropagate, is_real
 from sexpgpu.compiler.passes.autodiff.rules import Primal, Thunk, rule
+from sexpgpu.compiler.passes.functions import captured
+from sexpgpu.compiler.passes.waiting import after
 
 
 def replay(block: ir.Block, arguments: Sequence[ir.Value]) -> tuple[list[ir.Operation], list[ir.Value]]:
@@ -34,17 +36,6 @@ def inline_remat(op: ir.Operation) -> None:
         for old, new in zip(op.results, replay(op.regions[0].blocks[0], [])[1], strict=True):
             old.replace_all_uses_with(new)
     op.erase()
-
-
-def after(arrived: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """The same values of floats, known no earlier than `arrived`: a zero is made of one of its elements and added to
-    them. A barrier alone orders nothing: the backend starts what it can, the second computation beside the first, and
-    keeps both.
-    """
-    rank = len(hlo.shape_of(arrived))
-    one = hlo.reshape(hlo.slice_(arrived, [0] * rank, [1] * rank), [])
-    zero = hlo.minimum(hlo.abs_(one), hlo.zeros_like(one))
-    return [hlo.add(v, hlo.broadcast_scalar(hlo.convert(zero, hlo.element_type(v)), hlo.shape_of(v))) for v in values]
 
 
 def _waiting(values: Sequence[ir.Value]) -> list[ir.Value]:

@@ -18,7 +18,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff.branches import replay
-from sexpgpu.compiler.passes.autodiff.reverse import active_values, backpropagate, captured, inputs, is_real
+from sexpgpu.compiler.passes.autodiff.reverse import active_values, backpropagate, inputs, is_real
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 from sexpgpu.compiler.passes.counted import Count, Order, Written, count_of, is_row, order_of, written
 
@@ -29,7 +29,7 @@ class _Loop:
     def __init__(self, p: Primal, count: Count) -> None:
         self.op, self.count, self.cotangents = p.op, count, p.cotangents
         self.body = p.op.regions[1].blocks[0]
-        self.outside = captured(p.op)
+        self.outside = fn.captured(p.op)
         self.wanted = [v for v in self.outside if v in p.active]
         self.rows = {v: found for v in self.wanted if (found := self._rows_of(v)) is not None}
         self.summed = [v for v in self.wanted if v not in self.rows]

@@ -24,25 +24,9 @@ def is_real(value: ir.Value) -> bool:
         type_.element_type, (ir.IntegerType, ir.ComplexType, ir.IndexType))
 
 
-def captured(op: ir.Operation) -> list[ir.Value]:
-    """Values from outside that the regions of `op` use, each once, in order of first use."""
-    inside: set[ir.Value] = set()
-    found: dict[ir.Value, None] = {}
-    for region in op.regions:
-        for block in region.blocks:
-            inside.update(block.arguments)
-            for inner in fn.walk(block):
-                for nested in inner.regions:
-                    for nested_block in nested.blocks:
-                        inside.update(nested_block.arguments)
-                found.update((v, None) for v in inner.operands if v not in inside)
-                inside.update(inner.results)
-    return list(found)
-
-
 def inputs(op: ir.Operation) -> list[ir.Value]:
     """Operands, then what the regions capture."""
-    return [*op.operands, *captured(op)] if len(op.regions) else list(op.operands)
+    return [*op.operands, *fn.captured(op)] if len(op.regions) else list(op.operands)
 
 
 def _passes_derivatives(op: ir.Operation) -> bool:
