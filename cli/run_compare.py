@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sexpgpu.cli.run_words import Words
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics import Diagnostic, SexpError
 
 
-def run(words: Words) -> int:
+def run(arguments: Arguments) -> int:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -16,7 +16,7 @@ def run(words: Words) -> int:
 
     runs: list[RunFiles] = []
     problems: list[Diagnostic] = []
-    for folder in words.operands:
+    for folder in arguments.operands:
         try:
             runs.append(open_run(folder))
         except SexpError as error:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sexpgpu.cli.run_words import Words
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics import Diagnostic, SexpError
 
 
-def run(words: Words) -> int:
+def run(arguments: Arguments) -> int:
     from sexpgpu.runtime.look.report import write_report
     from sexpgpu.runtime.look.run import open_run
 
-    found = open_run(words.operands[0])
-    to = Path(words.flags["output"]) if "output" in words.flags else None
+    found = open_run(arguments.operands[0])
+    output = arguments.last("output")
+    to = None if output is None else Path(output)
     try:
         print(write_report(found, to))
     except OSError as error:

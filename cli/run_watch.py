@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sexpgpu.cli.run_words import Words
+from sexpgpu.cli.words import Arguments
 
 
-def run(words: Words) -> int:
+def run(arguments: Arguments) -> int:
     from sexpgpu.runtime.look.watch import watch
 
-    return watch(words.operands[0], once="once" in words.flags)
+    return watch(arguments.operands[0], once=arguments.given("once"))

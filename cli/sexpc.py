@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sexpgpu.cli.sexpc_flags import Arguments, Command, Flag, help_text, parse
+from sexpgpu.cli.words import Arguments, Command, Flag, help_text, parse
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import FORMATS, emit, exit_status, terminal_width
 from sexpgpu.diagnostics.span import SourceMap

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sexpgpu.cli.sexpc_check import overrides
-from sexpgpu.cli.sexpc_flags import Arguments, bad_value
 from sexpgpu.cli.sexpc_progress import Progress
+from sexpgpu.cli.words import Arguments, bad_value
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import emit, exit_status
 from sexpgpu.diagnostics.span import SourceMap

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sexpgpu.cli.sexpc_flags import Arguments
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import emit, exit_status
 from sexpgpu.diagnostics.span import SourceMap

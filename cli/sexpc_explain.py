@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from sexpgpu.cli.sexpc_flags import Arguments
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.codes import CODES, EXIT_CODES, Code, exit_code
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import terminal_width

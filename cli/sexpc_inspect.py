@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sexpgpu.cli.sexpc_flags import Arguments
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.span import SourceMap
 
 if TYPE_CHECKING:

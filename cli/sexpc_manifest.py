@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from sexpgpu.cli.sexpc_flags import Arguments
 from sexpgpu.cli.sexpc_progress import Progress
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.span import SourceMap
 

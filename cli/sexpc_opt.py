@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sexpgpu.cli.sexpc_flags import Arguments
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.span import SourceMap
 

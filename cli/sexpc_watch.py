@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from sexpgpu.cli.sexpc_flags import Arguments
+from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.diagnostic import SexpError
 from sexpgpu.diagnostics.emit import emit, exit_status
 from sexpgpu.diagnostics.span import SourceMap

@@ -227,7 +227,7 @@ def test_several_outputs_and_stdout(artifact, weights, tmp_path, capfd) -> None:
     (("--export", "noise", "--seed", "x"), "E-RUN-002", "integer from 0"),
     (("--export", "noise", "--sede", "1"), "E-RUN-001", "did you mean `--seed`?"),
     (("--export",), "E-RUN-002", "lacks its value"),
-    (("more",), "E-RUN-011", "takes ARTIFACT"),
+    (("more",), "E-RUN-011", "takes one ARTIFACT"),
 ])
 def test_misuse_is_told(artifact, weights, tmp_path, monkeypatch, capfd, words, code, said) -> None:
     monkeypatch.chdir(tmp_path)

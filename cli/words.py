@@ -1,7 +1,7 @@
-"""The command lines of `sexpc`, as tables: what each command takes, its help, and how words become arguments.
+"""The words of a command, as a table: what it takes, its help, and how words become arguments.
 
-Written by hand for the same reason as `sexpgpu-run`'s: every mistake is one of our diagnostics with a suggestion.
-Imports nothing heavy; `--help` costs what Python costs.
+The commands of `sexpc`, and those of `sexpgpu-run` beside the run itself. Written by hand because every mistake has to
+be one of our diagnostics with a suggestion. Imports nothing heavy; `--help` costs what Python costs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Flag:
 @dataclass(frozen=True, slots=True)
 class Command:
     """`operand` names the one thing a command works on, or with `many` each of them; `optional` where it may be left
-    out."""
+    out; `count` is of how many there are exactly. `module` is where `run(Arguments)` is, for those that look it up."""
 
     name: str
     summary: str
@@ -41,12 +41,19 @@ class Command:
     optional: bool = False
     about: str = ""
     many: bool = False
+    count: int = 1
+    program: str = "sexpc"
+    module: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.program} {self.name}"
 
     @property
     def usage(self) -> str:
-        operand = f"{self.operand} …" if self.many else self.operand
+        operand = f"{self.operand} …" if self.many else " ".join([self.operand] * self.count)
         operand = f"[{operand}]" if self.optional else operand
-        return f"sexpc {self.name} {operand}" + (" [options]" if self.flags else "")
+        return f"{self.title} {operand}" + (" [options]" if self.flags else "")
 
 
 @dataclass(slots=True)
@@ -66,6 +73,13 @@ class Arguments:
 
     def all(self, key: str) -> tuple[str, ...]:
         return tuple(self.values.get(key, ()))
+
+    def natural(self, key: str) -> int | None:
+        """The flag as a whole number from 0; None where it is absent. Raises E-RUN-002."""
+        text = self.last(key)
+        if text is not None and (not text.isascii() or not text.isdigit() or int(text) >= 2**63):
+            raise SexpError(Diagnostic("E-RUN-002", f"`--{key}` takes an integer from 0, not `{text}`"))
+        return None if text is None else int(text)
 
 
 def parse(command: Command, words: Sequence[str]) -> Arguments:
@@ -119,13 +133,13 @@ def _split(word: str) -> tuple[str, str | None]:
 
 def _operand(command: Command, operands: Sequence[str], found: Arguments) -> list[Diagnostic]:
     found.operands = tuple(operands)
-    if len(operands) == 1 or (operands and command.many):
+    if len(operands) == command.count or (operands and command.many):
         found.operand = operands[0]
-    elif len(operands) > 1 or not command.optional:
-        what = f"{len(operands)} were given" if operands else "none was given"
-        count = "a" if command.many else "one"
-        return [Diagnostic("E-RUN-011", f"`sexpc {command.name}` takes {count} {command.operand}, and {what}",
-                           fix=Fix(f"`{command.usage}`; `sexpc {command.name} --help` shows more"))]
+    elif operands or not command.optional:
+        what = {0: "none was given", 1: "one was given"}.get(len(operands), f"{len(operands)} were given")
+        count = "a" if command.many else {1: "one", 2: "two"}[command.count]
+        return [Diagnostic("E-RUN-011", f"`{command.title}` takes {count} {command.operand}, and {what}",
+                           fix=Fix(f"`{command.usage}`; `{command.title} --help` shows more"))]
     return []
 
 
@@ -139,8 +153,8 @@ def bad_value(flag: str, value: str, choices: Sequence[str]) -> Diagnostic:
 def _unknown_flag(command: Command, name: str) -> Diagnostic:
     near = did_you_mean(name, [flag.name for flag in command.flags])
     advice = f"did you mean `{near}`? " if near else ""
-    return Diagnostic("E-RUN-001", f"`sexpc {command.name}` has no option `{name}`",
-                      fix=Fix(f"{advice}`sexpc {command.name} --help` lists what there is"))
+    return Diagnostic("E-RUN-001", f"`{command.title}` has no option `{name}`",
+                      fix=Fix(f"{advice}`{command.title} --help` lists what there is"))
 
 
 def help_text(command: Command, width: int) -> str:
