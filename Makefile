@@ -88,6 +88,7 @@ bench: $(VENV)/compiler.stamp  ## measure against peers (installs them)
 	$(PIP) --no-build-isolation '.[bench]'
 	$(BIN)/python bench/loader.py
 	$(BIN)/python bench/train.py
+	$(BIN)/python bench/ops.py
 
 clean:  ## remove what builds and tests leave behind
 	rm -rf build dist .pytest_cache .ruff_cache .hypothesis
