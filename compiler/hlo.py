@@ -271,6 +271,8 @@ def pad(x: ir.Value, value: ir.Value, low: Dims, high: Dims, interior: Dims | No
 
 
 def reverse(x: ir.Value, dims: Dims) -> ir.Value:
+    if not dims:
+        return x   # IREE has no form for it
     return make("stablehlo.reverse", [x.type], [x], {"dimensions": i64_array(dims)}).result
 
 

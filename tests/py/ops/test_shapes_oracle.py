@@ -48,6 +48,7 @@ def cases(draw) -> list[Case]:
     y = numbers(draw(stretched(x.shape)), 2)
     add("(* (+ x y) x)", lambda x, y: (x + y) * x, x, y)
     add("(where (> x y) x (maximum x y))", lambda x, y: jnp.where(x > y, x, jnp.maximum(x, y)), x, y)
+    add("(flip (transpose x))", lambda x: jnp.flip(jnp.transpose(x)), x)
     x = numbers(draw(shapes(1)), 3)
     axes = draw(st.lists(st.integers(-x.ndim, x.ndim - 1), unique_by=lambda a, n=x.ndim: a % n, max_size=x.ndim))
     keep = draw(st.booleans())
