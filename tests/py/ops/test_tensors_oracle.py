@@ -103,7 +103,7 @@ SHAPES = [
                                                                     lambda x: jnp.roll(x, -1, 1)),
     of("tile", "(tile x [2 1 3])", lambda x: jnp.tile(x, (2, 1, 3))),
     of("tile more axes", "(tile x [2 1 2])", lambda x: jnp.tile(x, (2, 1, 2)), x=M),
-    of("repeat", "(repeat-axis x 3 :axis 1)", lambda x: jnp.repeat(x, 3, 1)),
+    of("repeat-axis", "(repeat-axis x 3 :axis 1)", lambda x: jnp.repeat(x, 3, 1)),
 ]
 
 INDEXING = [
