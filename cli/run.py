@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from sexpgpu.runtime.train.feed import OpenLoader
 
 
-def main(words: Sequence[str] | None = None, open_loader: OpenLoader | None = None) -> int:
-    """The entry point. With `words` given (tests, other programs) the process is not replaced."""
+def main(words: Sequence[str] | None = None, open_loader: OpenLoader | None = None, *, ends: bool = False) -> int:
+    """The entry point. With `words` given (tests, other programs) the process is not replaced, and `ends` says whether
+    it ends with the run."""
     begun = time.time()
     if words is None:
+        ends = True
         words = sys.argv[1:]
         if words[:1] not in (["watch"], ["report"], ["compare"]):
             start_over()
     from sexpgpu.diagnostics import SexpError
     try:
-        return _main(list(words), open_loader, begun)
+        return _main(list(words), open_loader, begun, ends)
     except SexpError as error:
         return _show(error.diagnostics)
     except KeyboardInterrupt:  # before the run listens to signals itself
@@ -34,7 +36,7 @@ def main(words: Sequence[str] | None = None, open_loader: OpenLoader | None = No
         return _show((_internal(error, words),))
 
 
-def _main(words: list[str], open_loader: OpenLoader | None, begun: float) -> int:
+def _main(words: list[str], open_loader: OpenLoader | None, begun: float, ends: bool) -> int:
     from sexpgpu.cli.run_words import BY_NAME, commands_text, run
 
     if words and words[0] in BY_NAME:
@@ -57,7 +59,7 @@ def _main(words: list[str], open_loader: OpenLoader | None, begun: float) -> int
     if open_loader is None:
         from sexpgpu.runtime.dataio import Loader
         open_loader = Loader
-    return execute(line, layers, ["sexpgpu-run", *words], open_loader, begun)
+    return execute(line, layers, ["sexpgpu-run", *words], open_loader, begun, ends=ends)
 
 
 WRONG_OPTIONS = 2

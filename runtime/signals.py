@@ -31,10 +31,12 @@ class Stopped(BaseException):
 
 class StopFlag:
     """`requested` is what loops look at. As a context manager, from the main thread, it listens to the signals and
-    puts back at its end what was there before; in any other thread it hears nothing."""
+    puts back at its end what was there before; in any other thread it hears nothing. Where the process `ends` with it,
+    a launcher's second signal is ignored from then on: it would turn a run that is saved into one that was killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ends: bool = False) -> None:
         self.requested = False
+        self._ends = ends
         self._waiting = False
         self._before: list[tuple[int, object]] = []
         self._pipe: tuple[int, int] | None = None
@@ -52,7 +54,8 @@ class StopFlag:
         if self._pipe is not None:
             signal.set_wakeup_fd(-1)
             for number, handler in self._before:
-                signal.signal(number, handler)  # type: ignore[arg-type]
+                ignored = self._ends and self.requested and number != signal.SIGINT
+                signal.signal(number, signal.SIG_IGN if ignored else handler)  # type: ignore[arg-type]
             os.close(self._pipe[1])  # the thread reads the end of the pipe, and ends
             self._pipe = None
 

@@ -44,9 +44,9 @@ from sexpgpu.runtime.train.watch import LoaderWatch, omitted_in
 
 
 def execute(line: CommandLine, layers: Sequence[Layer], words: Sequence[str], open_loader: OpenLoader,
-            begun: float) -> int:
+            begun: float, *, ends: bool = False) -> int:
     """Runs an artifact. `layers` are the settings over the experiment's, `words` is the command as it was given,
-    `begun` its start (`time.time()`).
+    `begun` its start (`time.time()`); the process `ends` with the run, or belongs to another program.
 
     Gives 0 or `INTERRUPTED`; raises `SexpError` for everything that has a code.
     """
@@ -62,7 +62,7 @@ def execute(line: CommandLine, layers: Sequence[Layer], words: Sequence[str], op
     kinds = chosen(settings.sinks)
     uri = choose(manifest.target, settings.device)
     path = Path(settings.out) if settings.out is not None else default_name(manifest.name, begun)
-    with StopFlag() as stop:
+    with StopFlag(ends=ends) as stop:
         return _claimed(line, artifact, settings, origins, uri, path, words, open_loader, begun, stop, kinds)
 
 

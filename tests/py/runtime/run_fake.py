@@ -53,4 +53,4 @@ if "FAKE_FILE_LIMIT" in os.environ:
     import resource
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["FAKE_FILE_LIMIT"]),) * 2)
-sys.exit(main(sys.argv[1:], Unruly))
+sys.exit(main(sys.argv[1:], Unruly, ends=True))

@@ -68,15 +68,22 @@ def test_save_now(make_artifact, tmp_path: Path) -> None:
 
 
 def test_a_slow_disk_holds_nothing_up(make_artifact, tmp_path: Path) -> None:
-    """Each write takes half a second, and the steps between take none of it."""
+    """A write takes seconds, and steps are made beside it: lines come while the checkpoint is not yet complete."""
     out = tmp_path / "run"
-    status, _, err = finish(spawn(make_artifact(), out, "--steps", "40", "--checkpoint-every", "20", FAKE_DISK="0.25"))
+    process = spawn(make_artifact(), out, "--steps", "40", "--checkpoint-every", "20", FAKE_DISK="2")
+    beside = 0
+    while process.poll() is None:
+        if (out / "metrics.jsonl").exists():
+            found = len((out / "metrics.jsonl").read_bytes().splitlines())
+            if not (out / "checkpoints/step-20").exists():   # not even after the lines were looked at
+                beside = max(beside, found)
+        time.sleep(0.02)
+    status, _, err = finish(process)
     assert status == 0, err
+    assert beside > 20, "written beside the steps"
     assert kept(out) == {"step-20", "step-40"}
     summary = json.loads((out / "summary.json").read_text())["session"]
-    assert summary["checkpoint_writing_s"] >= 1.0
-    times = {line["step"]: line["time"] for line in lines(out)}
-    assert times[39] - times[20] < 0.4, "written beside the steps"
+    assert summary["checkpoint_writing_s"] >= 8.0
 
 
 def snapshot(step: int, size: int = 8, best: int | None = None) -> Snapshot:

@@ -46,8 +46,8 @@ PHASES = {
     "device": (lambda out: state_of(out).get("step", 0) >= 2, dict(FAKE_DEVICE="0.1")),
     "waiting for data": (lambda out: state_of(out).get("step", 0) >= 1, dict(FAKE_DELAY="0.3")),
     "evaluating": (in_evaluation, dict(FAKE_DEVICE="0.05")),
-    "writing": (lambda out: bool(list((out / "checkpoints").glob(".step-*"))), dict(FAKE_DISK="0.3")),
-    "last save": (lambda out: state_of(out).get("state") == "saving", dict(FAKE_DISK="0.3")),
+    "writing": (lambda out: bool(list((out / "checkpoints").glob(".step-*"))), dict(FAKE_DISK="1")),
+    "last save": (lambda out: state_of(out).get("state") == "saving", dict(FAKE_DISK="2")),
 }
 
 
