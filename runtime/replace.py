@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,11 +33,14 @@ def replace_file(path: Path, data: bytes, *, durable: bool = True) -> None:
 _SUFFIX = ".tmp"
 
 
-def remove_leftovers(folder: Path, names: Iterable[str]) -> None:
-    """Takes away what a process that was killed in `replace_file` left beside the files `names` of a folder."""
-    pattern = re.compile(rf"\.({'|'.join(map(re.escape, names))})\.\w+{re.escape(_SUFFIX)}")
+_LEFT = re.compile(rf"\..+\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
+"""How `mkstemp` names a file with that prefix and suffix."""
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Takes away what processes that were killed in `replace_file` left in a folder that nobody else writes into."""
     for path in folder.iterdir():
-        if pattern.fullmatch(path.name):
+        if _LEFT.fullmatch(path.name):
             with suppress(OSError):
                 path.unlink()
 

@@ -63,7 +63,7 @@ class RunFolder:
         if owner is None and any(self.path.glob("*.jsonl")):
             raise SexpError(Diagnostic("E-RUN-005", f"`{self.path}` is in use, and not by a run",
                                        fix=Fix("choose another `--out`")))
-        remove_leftovers(self.path, [p.name for p in (self.manifest, self.summary, self.status, self.skipped)])
+        remove_leftovers(self.path)
         if fresh and steps(self.checkpoints):
             raise SexpError(Diagnostic("E-RUN-005", f"`{self.path}` holds a run with checkpoints",
                                        fix=Fix("choose another `--out`, or go on with `--resume auto`")))

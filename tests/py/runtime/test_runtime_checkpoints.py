@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -191,9 +193,11 @@ def test_the_clock_jumps(make_artifact, tmp_path: Path, monkeypatch) -> None:
 def test_leftovers_of_a_kill_are_swept(make_artifact, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert run(make_artifact(), out, "--steps", "2") == 0
-    for name in (".status.json.abc123.tmp", ".manifest.json.x_y.tmp", ".skipped.jsonl.q.tmp"):
+    for name in (".status.json.abc123_x.tmp", ".report.html.q_w_e_r_.tmp"):
         (out / name).write_text("half")
     (out / ".notes").write_text("mine")
+    real = tempfile.mkstemp(prefix=".summary.json.", suffix=".tmp", dir=out)
+    os.close(real[0])
     assert run(make_artifact(), out, "--steps", "4") == 0
     assert {p.name for p in out.iterdir() if p.name.startswith(".")} == {".lock", ".notes"}
 

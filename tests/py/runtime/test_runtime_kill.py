@@ -24,7 +24,7 @@ def whole(life_artifact: Path, tmp_path_factory) -> tuple[Path, Path]:
 
 def stray(out: Path) -> list[str]:
     """Everything that no run folder holds at its end."""
-    usual = {".lock", "manifest.json", "metrics.jsonl", "status.json", "summary.json", "checkpoints"}
+    usual = {".lock", "manifest.json", "metrics.jsonl", "status.json", "summary.json", "checkpoints", "report.html"}
     return sorted({p.name for p in out.iterdir()} - usual) + sorted(
         p.name for p in (out / "checkpoints").iterdir() if not p.name.startswith("step-"))
 
