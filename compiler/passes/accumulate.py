@@ -21,6 +21,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import globals as gl
 from sexpgpu.compiler.passes import manifest as mf
+from sexpgpu.compiler.passes.autodiff.scaling import GOOD, SCALE
 from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.parameters import hyper_type
 from sexpgpu.compiler.passes.state import global_name, state_rows, trainable
@@ -98,13 +99,14 @@ def training_arguments(module: ir.Module, given: Mapping[str, ir.Value]) -> dict
 
 def store_buffers(module: ir.Module, results: Mapping[str, ir.Value]) -> None:
     """Where updates can be skipped, statistics of a batch whose loss is no number are left out as well: they would stay
-    in the state that the skipped update leaves alone."""
+    in the state that the skipped update leaves alone. A dynamic loss scale is halved by just such a batch."""
     guard = hlo.is_finite(results["loss"]) if mf.read(module).get("skips") else None
     for name, value in results.items():
         if not name.startswith("buffer:"):
             continue
-        held = global_name(name.removeprefix("buffer:"))
-        if guard is not None:
+        own = name.removeprefix("buffer:")
+        held = global_name(own)
+        if guard is not None and own not in (SCALE, GOOD):
             type_ = hlo.type_of(value)
             value = hlo.select(hlo.broadcast_scalar(guard, type_.shape), value, gl.load(held, type_))
         gl.store(value, held)
