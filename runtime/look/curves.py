@@ -13,6 +13,9 @@ MOST = 4096
 """Points that a curve keeps. Beyond, of every four neighbours the lowest and the highest stay: peaks survive."""
 
 
+CURVES = 1000
+"""Names that are followed; a file with more was not written by a run."""
+
 TOO_LARGE = 1e150
 """What is beyond, on either side, is not drawn: differences of such numbers are none."""
 
@@ -66,6 +69,8 @@ def read_curves(metrics: Path) -> dict[str, Curve]:
                 continue
             curve = curves.get(name)
             if curve is None:
+                if len(curves) >= CURVES:
+                    continue
                 curve = curves[name] = Curve()
             known = number(value)
             curve.add(step, math.nan if known is None else float(known))  # type: ignore[arg-type]

@@ -22,6 +22,9 @@ KIND = "sexpgpu.run"
 Facts = dict[str, Json]
 
 ENDED = ("finished", "interrupted", "failed")
+LONGEST = 1 << 26
+"""Bytes of a line of metrics, or of a file of JSON, that are read: far more than any run writes."""
+
 SILENT = 60.0
 """Seconds without a sign after which a run is said to be silent."""
 
@@ -120,7 +123,8 @@ def _children(path: Path) -> list[Path]:
 
 def _read(path: Path) -> Facts:
     try:
-        return facts(json.loads(path.read_bytes()))
+        with open(path, "rb") as file:
+            return facts(json.loads(file.read(LONGEST)))
     except (OSError, ValueError, RecursionError):
         return {}
 
@@ -134,7 +138,7 @@ def entries(path: Path, start: int = 0) -> Iterator[tuple[Facts, int]]:
         return
     with file:
         file.seek(start)
-        for line in file:
+        while line := file.readline(LONGEST):
             if not line.endswith(b"\n"):
                 return
             start += len(line)

@@ -18,7 +18,7 @@ from runs import finish, lines, run, spawn
 from sexpgpu.cli.run import main
 from sexpgpu.runtime.look.chart import Chart, Scale, figure, running_mean
 from sexpgpu.runtime.look.compare import compare
-from sexpgpu.runtime.look.curves import MOST, Curve, read_curves, ticks
+from sexpgpu.runtime.look.curves import CURVES, MOST, Curve, read_curves, ticks
 from sexpgpu.runtime.look.report import page
 from sexpgpu.runtime.look.run import open_run
 from sexpgpu.runtime.look.watch import sparkline
@@ -247,6 +247,15 @@ def test_long_runs_keep_their_peaks(tmp_path: Path) -> None:
     assert max(curve.finite()) == 50.0 and curve.last == pytest.approx(math.sin(count / 100))
     for step, value in zip(curve.steps, curve.values, strict=True):
         assert math.isnan(value) or value in (50.0, pytest.approx(math.sin(step / 100)))
+
+
+def test_what_no_run_writes_is_bounded(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps({"step": s, **{f"train/{s}-{i}": 1.0 for i in range(300)}}) + "\n"
+                            for s in range(5)))
+    assert len(read_curves(path)) == CURVES
+    monkeypatch.setattr("sexpgpu.runtime.look.run.LONGEST", 1000)
+    assert read_curves(path) == {}, "a line without an end in reach is no line"
 
 
 @pytest.mark.parametrize("low, high, found", [(0, 100, [0, 50, 100]), (0.1, 0.35, [0.1, 0.2, 0.3]),
