@@ -95,15 +95,16 @@ class Schedule:
 
 @dataclass(eq=False)
 class Trace:
-    """`training` is what `training?` says. `branches` counts the staged branches around the place, `loops` holds its
-    loops, `uncertain` counts the wrong forms around it, which could change what is declared in them.
-    `made` are the values of the parameters. `again` says that
-    the same code was traced just before, for another batch size."""
+    """`training` is what `training?` says. `branches` counts the staged branches around the place, `gradients` the
+    `gradient` forms, `loops` holds its loops, `uncertain` counts the wrong forms around it, which could change what is
+    declared in them. `made` are the values of the parameters. `again` says that the same code was traced just before,
+    for another batch size."""
 
     phase: Phase = Phase.TOP
     training: bool = True
     asked_training: bool = False
     branches: int = 0
+    gradients: int = 0
     again: bool = False
     path: list[str] = field(default_factory=list)
     loops: list[Rounds] = field(default_factory=list)
@@ -120,6 +121,10 @@ class Trace:
     @property
     def in_graph(self) -> bool:
         return self.phase is not Phase.CTX
+
+    @property
+    def is_differentiated(self) -> bool:
+        return self.training or self.gradients > 0
 
     @property
     def speaks(self) -> bool:

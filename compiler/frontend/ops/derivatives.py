@@ -47,6 +47,7 @@ def _differentiated(call: BuiltinCall, f: object, xs: Sequence[object]) -> tuple
     holder = ir.Operation.create("scf.execute_region", regions=1)
     block = hlo.block(holder.regions[0], [])
     trace.branches += 1
+    trace.gradients += 1
     try:
         with ir.InsertionPoint(block):
             # A name for each input that is known in here only: what else uses the tensor has no part in it.
@@ -77,6 +78,7 @@ def _differentiated(call: BuiltinCall, f: object, xs: Sequence[object]) -> tuple
             here.insert(made.operation)
     finally:
         trace.branches -= 1
+        trace.gradients -= 1
         holder.erase()
     return Tensor(result, value.dtype, (), call.span), gradients
 
@@ -121,6 +123,8 @@ def custom_gradient(call: BuiltinCall, f: object, backward: object, xs: tuple) -
     if not outputs or not inputs:
         call.fail("E-TYPE-002", f"`custom-gradient` of a function that gives {describe(value)}", at=call.where("f"),
                   label="no tensor")
+    if not call.evaluator.trace.is_differentiated:
+        return value
     shut = [hlo.marker("stop_gradient", [t.value], [t.value.type]).result for t in outputs]
     symbol, others = _backward(call, backward, xs, value, shut)
     made = hlo.marker("custom_gradient", [*shut, *(x.value for x in inputs), *others], [v.type for v in shut],
