@@ -11,7 +11,7 @@ from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.codes import CODES, EXIT_CODES, Code, exit_code
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
 from sexpgpu.diagnostics.emit import terminal_width
-from sexpgpu.diagnostics.pages import DATA, Half, page_of
+from sexpgpu.diagnostics.pages import DATA, FOLDER, Half, page_of
 from sexpgpu.diagnostics.span import SourceMap
 from sexpgpu.diagnostics.suggest import did_you_mean
 
@@ -52,10 +52,8 @@ def as_json(code: Code) -> dict[str, object]:
     page = page_of(code.name)
     found: dict[str, object] = {"code": code.name, "severity": "error" if exit_code(code.name) else "warning",
                                 "title": code.title, "meaning": code.meaning, "exit": exit_code(code.name)}
-    if page is not None and code.family in ("DATA", "STORE"):
-        found["data"] = DATA
     if page is not None:
-        found |= {"wrong": page.wrong.text, "right": page.right.text}
+        found |= {"setting": page.setting, "wrong": page.wrong.text, "right": page.right.text}
     return found
 
 
@@ -76,7 +74,7 @@ def markdown_pages() -> str:
     rows = ["# Errors, one by one", "",
             "For each code a program that raises it, and the same program repaired. The rest of the experiment is not",
             "shown: a loader of `:x` `[16]`, `:y` `[4]` and `:label`, `prepare`, `model`, `objective`, `optimizer`.",
-            DATA,
+            DATA, "", f"Where commands are shown: {FOLDER[0].lower()}{FOLDER[1:]}",
             "`sexpc explain CODE` shows a page; this file is what `sexpc explain --all --markdown` prints.",
             ""]
     for code in CODES.values():
@@ -90,7 +88,7 @@ def markdown_pages() -> str:
 def _fenced(half: Half) -> Sequence[str]:
     rows = [f"With {half.conditions}:", ""] if half.conditions else []
     if half.text.strip():
-        rows += ["```mlir" if half.is_module else "```lisp", half.text.rstrip("\n"), "```"]
+        rows += [f"```{half.language}", half.text.rstrip("\n"), "```"]
     else:
         rows = [f"{rows[0][:-1]}."]
     return rows
@@ -106,7 +104,7 @@ def _page(code: Code) -> str:
     ends = f"A command that raises it exits with {status}." if status else "A warning: it changes no exit status."
     rows = [f"{code.name}: {code.title}", "", *textwrap.wrap(code.meaning, width), ""]
     if page is not None:
-        rows += [*textwrap.wrap(DATA, width), ""] if code.family in ("DATA", "STORE") else []
+        rows += [*textwrap.wrap(page.setting, width), ""] if page.setting else []
         for title, half in (("raises it", page.wrong), ("is right", page.right)):
             with_ = f"with {half.conditions}" if half.conditions else ""
             if half.text.strip():

@@ -3,8 +3,8 @@
 A page holds what stands instead of, or beside, the definitions of `base.sexp`: that and nothing else is what is wrong,
 or right. In the texts `=== CODE` begins a page and `---` its repaired half; `@define name=value` is a `-D`, `@target`
 what `--target` says, `@without name` takes a definition of the base away, `@saved` names an encoding other than UTF-8.
-After `@module` the text is no experiment but a module for `sexpc opt`. What the records must be like for a page of a
-run's codes is said by `DATA`.
+After `@module` the text is no experiment but a module for `sexpc opt`, after `@shell` it is commands. What is in the
+folder is said by `DATA` and `FOLDER`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ DATA = ("data/train.parquet has 64 rows: `x` (16 numbers), `y` (4 numbers), `lab
         "numbers, missing in some rows), `title` (text).")
 
 
+#: Where commands are run, in words.
+FOLDER = ("The folder has `experiment.sexp`, a linear regression, `model.vmfb` built from it, its data, and `runs/a`, "
+          "a run of 20 steps.")
+
+
 @dataclass(frozen=True, slots=True)
 class Half:
-    """`text` is what the page shows; `program` is the whole experiment, or the module."""
+    """`text` is what the page shows; `program` is the whole experiment, or the module, or the commands."""
 
     text: str
     program: str
@@ -32,6 +37,12 @@ class Half:
     target: str | None
     saved: str
     is_module: bool
+    is_shell: bool
+
+    @property
+    def language(self) -> str:
+        """Of the text, as Markdown calls it."""
+        return "sh" if self.is_shell else "mlir" if self.is_module else "lisp"
 
     @property
     def conditions(self) -> str:
@@ -48,6 +59,13 @@ class Page:
     code: str
     wrong: Half
     right: Half
+
+    @property
+    def setting(self) -> str:
+        """What the page takes for granted, in words."""
+        if self.wrong.is_shell:
+            return FOLDER
+        return DATA if self.code.startswith(("E-DATA", "E-STORE")) else ""
 
 
 def page_of(code: str) -> Page | None:
@@ -75,8 +93,9 @@ def _half(block: str) -> Half:
     defines = dict(value.split("=", 1) for key, _, value in settings if key == "define")
     given = {key: value for key, _, value in settings}
     taken = {*_DEFINED.findall(text), *(value for key, _, value in settings if key == "without")}
-    program = text if "module" in given else _base(taken) + text
-    return Half(text, program, defines, given.get("target"), given.get("saved", "utf-8"), "module" in given)
+    program = text if "module" in given or "shell" in given else _base(taken) + text
+    return Half(text, program, defines, given.get("target"), given.get("saved", "utf-8"), "module" in given,
+                "shell" in given)
 
 
 def _base(without: set[str]) -> str:

@@ -1,5 +1,12 @@
 """The pages of `sexpc explain`: each program raises its own code and nothing else, and its repaired one is clean."""
 
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,6 +48,36 @@ def codes_of_a_run(folder, program):
     return []
 
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "linear"
+
+
+def shell(text, folder):
+    """What the commands print for people, and the last status. Both programs are this environment's."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(["bash", "-e", "-c", text], cwd=folder, text=True, capture_output=True,
+                          env={**os.environ, "PATH": path, "COLUMNS": "110"}, check=False)
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """What `pages.FOLDER` says."""
+    folder = tmp_path_factory.mktemp("pages") / "linear"
+    folder.mkdir()
+    shutil.copy(EXAMPLE / "experiment.sexp", folder)
+    done = shell(f"'{sys.executable}' '{EXAMPLE}/make_data.py' data; sexpc build experiment.sexp -o model.vmfb; "
+                 "sexpgpu-run model.vmfb --steps 20 --out runs/a", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def codes_of_commands(half, prepared, folder):
+    shutil.copytree(prepared, folder, dirs_exist_ok=True)
+    done = shell(half.program, folder)
+    found = re.findall(r"^(?:error|warning)\[([\w-]+)\]", done.stderr, re.MULTILINE)
+    assert bool(found) == bool(done.returncode), done.stderr
+    return found
+
+
 def codes(code, half, folder, capsys):
     path = folder / "experiment.sexp"
     path.write_text(half.program, encoding=half.saved)
@@ -55,7 +92,13 @@ def codes(code, half, folder, capsys):
     return [line.split("[")[1].split("]")[0] for line in capsys.readouterr().err.splitlines() if "[" in line]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.wrong.is_shell], ids=lambda page: page.code)
+def test_a_page_of_commands_is_true(page, prepared, tmp_path):
+    assert set(codes_of_commands(page.wrong, prepared, tmp_path / "wrong")) == {page.code}
+    assert codes_of_commands(page.right, prepared, tmp_path / "right") == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if not page.wrong.is_shell], ids=lambda page: page.code)
 def test_a_page_is_true(page, tmp_path, capsys):
     assert set(codes(page.code, page.wrong, tmp_path, capsys)) == {page.code}
     assert codes(page.code, page.right, tmp_path, capsys) == []
