@@ -9,7 +9,15 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.ops.registry import Failed, op
-from sexpgpu.compiler.frontend.ops.support.staged import cast_fix, describe, give, require_graph, rule_note, show_shape
+from sexpgpu.compiler.frontend.ops.support.staged import (
+    cast_fix,
+    describe,
+    give,
+    require_graph,
+    rule_note,
+    show_shape,
+    tensor,
+)
 from sexpgpu.compiler.frontend.ops.support.structure import as_tensors, leaves, rebuilt
 from sexpgpu.compiler.frontend.values import Tensor
 from sexpgpu.diagnostics import SexpError
@@ -107,6 +115,7 @@ def _shown(call: BuiltinCall, xs: Sequence[Tensor], gradients: Sequence[ir.Value
 def after(call: BuiltinCall, arrived: Tensor, x: Tensor) -> Tensor:
     from sexpgpu.compiler.passes.waiting import after
 
+    arrived, x = tensor(call, "arrived", arrived), tensor(call, "x", x)
     shut = hlo.marker("stop_gradient", [arrived.value], [arrived.value.type]).result
     return give(call, after(shut, [x.value])[0], x.dtype, x.shape)
 

@@ -209,11 +209,12 @@ def integers(call: Call, start: object, end: object, step: object) -> tuple:
     stride = an_integer(call, "step", step)
     if stride == 0:
         call.fail("E-VALUE-001", "`range` has a step of 0", at=call.where("step"), label="never ends")
-    numbers = range(low) if high is None else range(low, high, stride)
-    if len(numbers) > MAX_LENGTH:
+    low, high = (0, low) if high is None else (low, high)
+    count = -((low - high) // stride)   # `len` of a `range` counts to 2^63 only
+    if count > MAX_LENGTH:
         call.fail("E-VALUE-005", f"a list at compile time has at most {MAX_LENGTH} elements",
-                  label=f"{len(numbers)} elements", fix="`arange` makes a tensor of numbers")
-    return tuple([Dim(n) for n in numbers])
+                  label=f"{count} elements", fix="`arange` makes a tensor of numbers")
+    return tuple([Dim(n) for n in range(low, high, stride)])
 
 
 @op("map", "f items &rest more", group=LISTS, grad=COMPILE_TIME, poison="inside",

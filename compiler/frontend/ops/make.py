@@ -7,7 +7,7 @@ import math
 
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
-from sexpgpu.compiler.frontend.ops.support.axes import integer, shape_argument
+from sexpgpu.compiler.frontend.ops.support.axes import MOST_ELEMENTS, integer, shape_argument
 from sexpgpu.compiler.frontend.ops.support.broadcast import stretch
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, check_number, convert, dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import (
@@ -86,7 +86,11 @@ def arange(call: Call, start: object, stop: object, step: object, dtype: object)
     pace = 1 if step is None else number_argument(call, "step", step)
     floats = any(isinstance(v, float) for v in (first, last, pace))
     kind = dtype_word(call, "dtype", dtype, F32 if floats else I32)
+    if not all(-MOST_ELEMENTS <= v <= MOST_ELEMENTS for v in (first, last, pace)):   # nor NaN
+        call.fail("E-SHAPE-009", f"`arange` from {first} to {last} by {pace} has no end", label="too large")
     size = math.ceil((last - first) / pace) if pace else 0
+    if size > MOST_ELEMENTS:
+        call.fail("E-SHAPE-009", f"`arange` from {first} to {last} by {pace} has {size:,} elements", label="too large")
     if size < 1:
         call.fail("E-SHAPE-009", f"`arange` from {first} to {last} by {pace} has no elements", label="empty",
                   notes=["tensors without elements do not exist"])

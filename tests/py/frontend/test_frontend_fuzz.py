@@ -1,5 +1,6 @@
 """A grammar fuzz: whatever the program, there is a staged module that verifies, or diagnostics whose places exist."""
 
+import random
 import tempfile
 from pathlib import Path
 
@@ -105,6 +106,30 @@ def test_a_program_with_a_piece_taken_out_or_doubled(data):
             case "replace":
                 words[at] = data.draw(atoms)
     examine(" ".join(words))
+
+
+#: What no argument should be.
+AWKWARD = ["inf", "(- inf)", "nan", "1e308", str(10**22), "-1", "0", "1.5", "x", "[inf]", "[nan 1]", "[-1 0]",
+           f"[{10**13} {10**13}]", "nil", '"a"', ":f32", "[]", "true"]
+
+
+def awkward_calls(count: int, seed: int):
+    draw = random.Random(seed)
+    for i in range(count):
+        name = _OPS[i % len(_OPS)]
+        words = draw.choices(AWKWARD, k=draw.choice((1, 1, 2, 2, 3, 4)))
+        for keyword in draw.sample(OPS[name].signature.key, min(len(OPS[name].signature.key), draw.choice((0, 1, 2)))):
+            words += [f":{keyword.name}", draw.choice(AWKWARD)]
+        yield f"({name} {' '.join(words)})"
+
+
+@pytest.mark.parametrize("count", [len(_OPS), pytest.param(50 * len(_OPS), marks=pytest.mark.slow)])
+def test_every_operation_on_what_it_does_not_expect(count):
+    for call in awkward_calls(count, seed=count):
+        try:
+            examine(TEMPLATES[0](call))
+        except Exception as error:
+            raise AssertionError(call) from error
 
 
 @pytest.mark.slow

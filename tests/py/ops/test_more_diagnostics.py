@@ -8,6 +8,11 @@ IMAGE, KERNEL = floats(2, 6, 6, 4), floats(3, 3, 4, 8)
 I, X = np.zeros(3, np.int32), floats(4, 5)
 
 WRONG = [
+    ("(arange inf)", {}, "E-SHAPE-009"), ("(arange 0 nan)", {}, "E-SHAPE-009"),
+    ("(arange 1e300 inf)", {}, "E-SHAPE-009"),
+    ("(arange 0 1 1e-20)", {}, "E-SHAPE-009"), (f"(random-permutation {10**22})", {}, "E-SHAPE-009"),
+    (f"(zeros [{10**13} {10**13}])", {}, "E-SHAPE-009"), (f"(one-hot i {10**22})", {"i": I}, "E-SHAPE-009"),
+    (f"(slice x 0 0 {10**22})", {"x": X}, "E-SHAPE-009"),
     ("(conv x k)", {"x": IMAGE, "k": floats(3, 3, 3, 8)}, "E-SHAPE-002"),
     ("(conv x k)", {"x": IMAGE, "k": floats(3, 4, 8)}, "E-SHAPE-004"),
     ("(conv x k)", {"x": floats(5, 4), "k": floats(4, 8)}, "E-SHAPE-004"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from sexpgpu.compiler.frontend.ops.registry import Call
@@ -10,12 +11,18 @@ from sexpgpu.compiler.frontend.ops.support.staged import describe, rule_note, sh
 from sexpgpu.compiler.frontend.values import Dim, Tensor
 from sexpgpu.diagnostics import Edit, Fix, Span
 
+#: No tensor has more: a terabyte of single bytes, and far from where 64 bits end.
+MOST_ELEMENTS = 1 << 40
+
 
 def integer(call: Call, parameter: str, value: object, what: str = "", span: Span | None = None) -> int:
     """An integer argument (a `Dim` stays one); E-TYPE-006 for anything else, with the two ways to round a float."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
     what = what or f"`{parameter}`"
+    if isinstance(value, int) and not isinstance(value, bool):
+        if -MOST_ELEMENTS <= value <= MOST_ELEMENTS:
+            return value
+        call.fail("E-SHAPE-009", f"{what} of `{call.op.name}` is {value}, more than any tensor has",
+                  at=span or call.where(parameter), label="too large")
     span = span or call.where(parameter)
     fix: Fix | str | None = None
     if isinstance(value, float):
@@ -76,6 +83,9 @@ def shape_argument(call: Call, parameter: str, value: object, *, wildcard: bool 
                       label=f"size {int(number)}",
                       notes=_origin_of_size(number) or ["a size is 1 or more: tensors without elements do not exist"])
         result.append(number)
+    if abs(math.prod(result)) > MOST_ELEMENTS:
+        call.fail("E-SHAPE-009", f"a tensor of {math.prod(result):,} elements is more than any device holds", at=span,
+                  label="too large")
     return tuple(result)
 
 
