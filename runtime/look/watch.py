@@ -170,4 +170,4 @@ def _bar(part: float, width: int) -> str:
 
 
 def _row(name: str, text: str) -> str:
-    return f"  {name:<20}{text}"
+    return f"  {name:<18}  {text}"   # a longer name keeps its distance, too
