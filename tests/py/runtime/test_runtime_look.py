@@ -199,6 +199,7 @@ def chromium() -> str | None:
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
 
+# A browser is no package of Python's index: CI installs the distribution's, and a newcomer need not have one.
 @pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine")
 def test_the_report_in_a_browser(finished: Path) -> None:
     """Wide and narrow, light and dark: nothing is cut off, asked for from outside, or complained about; a pointer over
