@@ -35,7 +35,7 @@ class Half:
     program: str
     defines: dict[str, str]
     target: str | None
-    saved: str
+    saved: str | None
     is_module: bool
     is_shell: bool
 
@@ -51,7 +51,7 @@ class Half:
         words += [f"--target {self.target}"] if self.target else []
         words += ["sexpc opt --pass autodiff{function=loss}"] if self.is_module else []
         command = f"`{' '.join(words)}`" if words else ""
-        return command + (f"the file saved as {self.saved}" if self.saved != "utf-8" else "")
+        return command + (f"the file saved as {self.saved.upper()}" if self.saved else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _half(block: str) -> Half:
     given = {key: value for key, _, value in settings}
     taken = {*_DEFINED.findall(text), *(value for key, _, value in settings if key == "without")}
     program = text if "module" in given or "shell" in given else _base(taken) + text
-    return Half(text, program, defines, given.get("target"), given.get("saved", "utf-8"), "module" in given,
+    return Half(text, program, defines, given.get("target"), given.get("saved"), "module" in given,
                 "shell" in given)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -78,6 +79,7 @@ def generate(module: ir.Module, target: Target, options: CompileOptions) -> byte
                 return bytes(output.map_memory())
 
 
+@cache   # a sixth of a second, and the same for every module
 def features_of(target: Target) -> tuple[str, ...]:
     """What code for a processor may use, by LLVM's names (those of `runtime.processor`); nothing for other targets."""
     if target.cpu is None:

@@ -80,7 +80,7 @@ def codes_of_commands(half, prepared, folder):
 
 def codes(code, half, folder, capsys):
     path = folder / "experiment.sexp"
-    path.write_text(half.program, encoding=half.saved)
+    path.write_text(half.program, encoding=half.saved or "utf-8")
     if code.startswith(("E-DATA", "E-STORE")):
         return codes_of_a_run(folder, path)
     if half.target is None and not half.is_module:
