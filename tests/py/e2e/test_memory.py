@@ -6,9 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import heap
@@ -21,7 +19,7 @@ ATTENTION = Path(__file__).with_name("attention.sexp")
 STEPS = """
 from sexpgpu.runtime.allocator import start_over
 start_over()
-import json, resource, sys
+import json, sys
 import numpy as np
 from heap import allocated
 from sexpgpu.runtime.artifact.read import read_artifact
@@ -52,23 +50,24 @@ def measured(artifact: Path, script: Path, text: str = STEPS) -> Any:
 
 
 #: The most that was resident in the first call, in MiB, on a device without threads: what the call needs at once.
-PEAK = (STEPS.replace("range(100)", "range(1)").replace("range(2)", "range(1)").replace("local-task", "local-sync").replace(
-    "json.dumps(in_use)", "json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"))
+#: (Not `ru_maxrss`: a process starts with that of the one that made it.)
+PEAK = STEPS.replace("range(100)", "range(1)").replace("range(2)", "range(1)").replace(
+    "local-task", "local-sync").replace(
+    "in_use))", "int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 1024))")
 
 
-def a_step(values: list[float]) -> float:
-    """MiB that ten steps usually add. Two steps' transients may overlap once; what is lost, is lost every time."""
-    return median(after - before for before, after in pairwise(values))
+#: MiB: IREE takes the memory of a call from the system in pieces of this size.
+PIECE = 64
 
 
 def test_memory_stays(tmp_path):
-    """What is lost a step would be a gradient or an activation: 256 KiB at least, 2.5 MiB in ten steps."""
+    """Calls may overlap once or twice, which takes a piece more each time; 3 MiB lost a step would be four of them."""
     peaks = {}
     for again in ("true", "false"):
         artifact = tmp_path / f"{again}.vmfb"
         run("sexpc", "build", SOURCE, "-o", artifact, "-D", f"again={again}")
         in_use = measured(artifact, tmp_path / "steps.py")
-        assert a_step(in_use) < 1, in_use
+        assert in_use[-1] - in_use[0] < 2.5 * PIECE, in_use
         peaks[again] = measured(artifact, tmp_path / "peak.py", PEAK)
     # Each layer keeps six activations of half a MiB, or with `remat` one.
     assert peaks["true"] < peaks["false"] - 8, peaks
