@@ -6,23 +6,23 @@ the compiler's, which needs nothing of IREE; the runtime gets plain values with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.reader_files import load_source
 from sexpgpu.diagnostics import Diagnostic, Fix, Label, SexpError, SourceMap, Span
+from sexpgpu.diagnostics.record import fresh, record
 from sexpgpu.runtime.dataio.spec import Json
 
 
-@dataclass(slots=True)
+@record
 class RunFile:
     """`values` by option name, not yet checked; `places` are those of the keywords."""
 
-    values: dict[str, Json] = field(default_factory=dict)
-    places: dict[str, Span] = field(default_factory=dict)
-    problems: list[Diagnostic] = field(default_factory=list)
+    values: dict[str, Json] = fresh(factory=dict)
+    places: dict[str, Span] = fresh(factory=dict)
+    problems: list[Diagnostic] = fresh(factory=list)
 
 
 def read_run_file(path: str, sources: SourceMap) -> RunFile:

@@ -7,13 +7,13 @@ be one of our diagnostics with a suggestion. Imports nothing heavy; `--help` cos
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics.record import fresh, record
 from sexpgpu.diagnostics.suggest import did_you_mean
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flag:
     """`name` with its dashes; without a `metavar` it is a switch; `many` may be given more than once; the last of any
     other wins. `choices` closes the set of values."""
@@ -29,7 +29,7 @@ class Flag:
         return self.name.lstrip("-")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Command:
     """`operand` names the one thing a command works on, or with `many` each of them; `optional` where it may be left
     out; `count` is of how many there are exactly. `module` is where `run(Arguments)` is, for those that look it up."""
@@ -56,13 +56,13 @@ class Command:
         return f"{self.title} {operand}" + (" [options]" if self.flags else "")
 
 
-@dataclass(slots=True)
+@record
 class Arguments:
     """What a command line came to."""
 
     operand: str | None = None
     operands: tuple[str, ...] = ()
-    values: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[str, list[str]] = fresh(factory=dict)
     help: bool = False
 
     def given(self, key: str) -> bool:

@@ -6,10 +6,10 @@ read without the message.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 from sexpgpu.diagnostics.codes import CODES, exit_code
+from sexpgpu.diagnostics.record import record
 from sexpgpu.diagnostics.span import Span
 
 
@@ -20,7 +20,7 @@ class Severity(IntEnum):
     WARNING = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """A place and what is to be said about it. An empty text underlines only."""
 
@@ -28,7 +28,7 @@ class Label:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Frame:
     """One call on the way to the place: the function's name and where it was called."""
 
@@ -36,7 +36,7 @@ class Frame:
     call: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edit:
     """Replace the text at `span` by `text`."""
 
@@ -44,7 +44,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fix:
     """One line of advice; `edits`, where one change repairs it, `safe` when it can be applied unseen."""
 
@@ -53,7 +53,7 @@ class Fix:
     safe: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clue:
     """The number `found` comes from `place`, and `wanted` would fit there as far as this error goes."""
 
@@ -62,7 +62,7 @@ class Clue:
     wanted: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """One finding. `span` is None only where no source text is at fault (a flag, a file, a record)."""
 

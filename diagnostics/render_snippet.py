@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from sexpgpu.diagnostics.diagnostic import Label
+from sexpgpu.diagnostics.record import record
 from sexpgpu.diagnostics.render_cells import ShownLine, width
 from sexpgpu.diagnostics.span import Span
 
@@ -29,7 +29,7 @@ MOST_LINES = 4
 LEAST_ROOM = 24
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """A label to draw: `style` is `primary` or `secondary`."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from sexpgpu.diagnostics.record import record
 
 
 class Span(NamedTuple):
@@ -47,7 +48,7 @@ class Span(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceFile:
     """The text of one source file, by the name it is shown with."""
 

@@ -5,10 +5,10 @@ Every layer takes its dtypes from here. Imports nothing heavy: NumPy types are n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sexpgpu.diagnostics.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DType:
     """`numpy` is a NumPy dtype name (bf16 travels as `uint16` bits there); `mlir` is the element type's text."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.dataio.spec import ON_BAD_DATA
 
 ON_NONFINITE = ("stop", "skip", "rewind")
@@ -22,7 +22,7 @@ class BadValue(Exception):
     """What was wanted, in words that follow "`--steps` takes"."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Option:
     """`name` as after `--` and after `:`; `default` is in the final type; `example` a value that makes sense."""
 

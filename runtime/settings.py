@@ -7,10 +7,10 @@ steps a finite loader gives) is `runtime/train/plan.py`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from types import MappingProxyType
 
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, SexpError, Span, did_you_mean, one_of
+from sexpgpu.diagnostics.record import record
 from sexpgpu.diagnostics.suggest import is_sure
 from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.options import BY_NAME, LENGTHS, OPTIONS, BadValue, Option, Value
@@ -18,7 +18,7 @@ from sexpgpu.runtime.options import BY_NAME, LENGTHS, OPTIONS, BadValue, Option,
 NOWHERE: Mapping[str, Span] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """One attribute an option; see the table for what each means."""
 
@@ -51,10 +51,10 @@ class Settings:
         return {name: value for name, value in values.items() if value is not None}
 
 
-assert [f.name for f in fields(Settings)] == [o.attribute for o in OPTIONS], "one attribute an option, in its order"
+assert list(Settings.__match_args__) == [o.attribute for o in OPTIONS], "one attribute an option, in its order"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layer:
     """Settings that were given in one place, by option name, in their final types. `origin` tells people of it."""
 

@@ -14,7 +14,6 @@ from sexpgpu.compiler.frontend.call_binding import CallShape, bind
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
 from sexpgpu.compiler.frontend.environment import Global, Module
 from sexpgpu.compiler.frontend.ops.registry import Op
-from sexpgpu.compiler.frontend.printer import brief
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, malformed, nil_node, poison_node
 from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin
@@ -255,6 +254,8 @@ class Analyzer:
             reporter = self.evaluator.reporter
 
             def note() -> str:
+                from sexpgpu.compiler.frontend.printer import brief  # only what is wrong is printed
+
                 return f"`{macro.name}` at {form.span} expands to `{brief(expansion)}`"
 
             with reporter.expanding(note):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
@@ -11,6 +10,7 @@ from sexpgpu.compiler.frontend.ops.support import host
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import HostScalar, Tensor, same_value
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.dtypes import DTYPES, DType
 
 
@@ -22,7 +22,7 @@ class Mismatch(Exception):
         self.labels = labels
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """One value of both branches: `values` in the graph, of one type, made again by `result`; or a compile-time value
     that both branches agree on (`values` is None)."""

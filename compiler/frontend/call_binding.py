@@ -11,18 +11,18 @@ it is a name when the function has an argument so called, and a value when a pla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean, one_of
+from sexpgpu.diagnostics.record import record
 from sexpgpu.diagnostics.suggest import is_sure
 
 #: Where a parameter's value comes from: the index of an argument, those of a `&rest`, or None for its default.
 Slot: TypeAlias = "int | tuple[int, ...] | None"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallShape:
     """What is known of a call from its text: `words[i]` is the keyword that is argument i, None for another
     expression; `spans[i]` is the argument's place."""
@@ -32,7 +32,7 @@ class CallShape:
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Callee:
     """What is called: its name, lambda list, which arguments have names, and where it is defined (a built-in: None)."""
 

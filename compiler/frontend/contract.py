@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.contract_values import Evaluation, Loader, Optimizer, Precision, Run
@@ -10,13 +9,14 @@ from sexpgpu.compiler.frontend.ops.registry import Op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.values import POISON, Closure
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
+from sexpgpu.diagnostics.record import record
 from sexpgpu.diagnostics.suggest import distance, is_sure, of_another_library
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wanted:
     """`kind` is a class of values, or the numbers of arguments a function may take; `what` says it in a message."""
 
@@ -41,7 +41,7 @@ WANTED: tuple[Wanted, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """A contract name's value (poison where it is wrong) and its place."""
 

@@ -6,16 +6,15 @@ not hide a bad product in the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sexpgpu.compiler.frontend.optimizer_groups import Group
 from sexpgpu.compiler.frontend.values import Dim, plist_items
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.dataio.spec import FieldSpec, FilesSource, LoaderSpec, ManifestSource, StageSpec
 from sexpgpu.runtime.dtypes import DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Field:
     """A declared field. `shape` is one row's; None where it is wrong."""
 
@@ -26,7 +25,7 @@ class Field:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Source:
     """A `files` or `manifest` form; files of several encodings are several specs, in order."""
 
@@ -35,7 +34,7 @@ class Source:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Stage:
     name: str
     sources: tuple[Source, ...]
@@ -45,7 +44,7 @@ class Stage:
     name_span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Loader:
     """`batch_size` is None where it is wrong; not `complete` where a field, a stage or a source is."""
 
@@ -68,7 +67,7 @@ class Loader:
             batch_size=int(self.batch_size), base=base)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Batch:
     """What `prepare` is given: a tensor for each field of the loader, poison where the field is wrong."""
 
@@ -76,7 +75,7 @@ class Batch:
     loader: Loader
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Evaluation:
     name: str
     loader: Loader | None
@@ -87,7 +86,7 @@ class Evaluation:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Export:
     """A function of its own in the artifact, for inference; `inputs` are declared with their whole shapes."""
 
@@ -98,7 +97,7 @@ class Export:
     function_span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Optimizer:
     """`hyper` is a plist of numbers and functions of ctx; `init` gives a parameter's state, `update` applies a
     gradient; the rest are the options that every optimizer takes. `ema` is the share that the average keeps."""
@@ -127,7 +126,7 @@ class Optimizer:
         return (*(value for _, value in self.hypers()), self.init, self.update)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Precision:
     """`loss_scale` is a number, `"dynamic"`, or None."""
 
@@ -137,7 +136,7 @@ class Precision:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Run:
     """Defaults of the run file: option to value, each with the place of its keyword."""
 

@@ -6,13 +6,13 @@ A datum is an `Atom` (number, string, keyword, symbol, boolean, nothing) or a `F
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Symbol:
     """A name. Equal by name: the place is the datum's."""
 
@@ -22,7 +22,7 @@ class Symbol:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Keyword:
     """`:name`; `name` is without the colon."""
 
@@ -38,13 +38,13 @@ Literal: TypeAlias = "int | float | str | bool | Keyword | Symbol | None"
 # Atoms and forms are not `frozen`, though nothing changes one: freezing makes their construction five times slower,
 # and reading the prelude is nothing but their construction.
 
-@dataclass(slots=True, unsafe_hash=True)
+@record
 class Atom:
     value: Literal
     span: Span
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@record
 class Form:
     """`bracket` is `"("` for a call or special form, `"["` for a vector."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +20,14 @@ from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.compiler.frontend.sources import Files
 from sexpgpu.diagnostics import Diagnostic, Severity, SourceFile, SourceMap
+from sexpgpu.diagnostics.record import record
 
 if TYPE_CHECKING:
     from iree.compiler import ir
     from sexpgpu.compiler.frontend.manifest_draft import Json
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class StagedModule:
     """docs/design.md, section 1. The module holds the manifest as its attribute `sexp.manifest` too."""
 

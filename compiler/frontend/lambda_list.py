@@ -7,13 +7,13 @@ built-in are values. Binding is the evaluator's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """`default` is a value for a built-in and a `Datum` for a user's function; meaningless for a required one."""
 
@@ -21,20 +21,16 @@ class Parameter:
     default: object = None
 
 
-@dataclass(frozen=True, slots=True)
 class LambdaList:
-    required: tuple[Parameter, ...] = ()
-    optional: tuple[Parameter, ...] = ()
-    key: tuple[Parameter, ...] = ()
-    rest: Parameter | None = None
-    #: All parameters in the order a built-in's Python function takes them: required, optional, key, rest.
-    all: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
-    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """`all` are the parameters in the order a built-in's Python function takes them: required, optional, key, rest."""
 
-    def __post_init__(self) -> None:
-        every = (*self.required, *self.optional, *self.key, *((self.rest,) if self.rest else ()))
-        object.__setattr__(self, "all", every)
-        object.__setattr__(self, "names", tuple([p.name for p in every]))
+    __slots__ = ("all", "key", "names", "optional", "required", "rest")
+
+    def __init__(self, required: tuple[Parameter, ...] = (), optional: tuple[Parameter, ...] = (),
+                 key: tuple[Parameter, ...] = (), rest: Parameter | None = None) -> None:
+        self.required, self.optional, self.key, self.rest = required, optional, key, rest
+        self.all = (*required, *optional, *key, *((rest,) if rest else ()))
+        self.names = tuple([p.name for p in self.all])
 
     def accepts(self, count: int) -> bool:
         """Whether `count` positional arguments fit."""

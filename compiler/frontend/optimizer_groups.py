@@ -10,14 +10,14 @@ be that of one layer, `block.3.*`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.values import is_plist, plist_items
+from sexpgpu.diagnostics.record import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Group:
     """`hyper` are the hyper-parameters it replaces; `weight_decay` is None where it has none of its own."""
 

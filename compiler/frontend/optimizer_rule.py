@@ -8,7 +8,6 @@ for each site has a number of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -24,12 +23,13 @@ from sexpgpu.compiler.frontend.optimizer_state import StateOf, number_as_tensor
 from sexpgpu.compiler.frontend.trace import Variable
 from sexpgpu.compiler.frontend.values import POISON, Tensor, has_poison, is_plist, plist_items
 from sexpgpu.diagnostics import Label, Span
+from sexpgpu.diagnostics.record import record, replace
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Template:
     """A traced update: `block` takes the values that `UpdateRule.apply` is given; `results` is None where it is
     wrong."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +14,7 @@ from sexpgpu.compiler.frontend.optimizer_layers import over_layers
 from sexpgpu.compiler.frontend.trace import Variable
 from sexpgpu.compiler.frontend.values import Tensor, has_poison, is_plist, plist_items
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import replace
 from sexpgpu.runtime.dtypes import DTYPES
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ definition is reported once and alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from sexpgpu.compiler.frontend.reader_lexemes import Lexeme, advance
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span
+from sexpgpu.diagnostics.record import record, replace
 
 CLOSER = {"(": ")", "[": "]"}
 OPENER = {")": "(", "]": "["}
 _DEFINERS = ("defvar", "defun", "defmacro", "include")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Suspect:
     """An open bracket, the lexeme that by its indentation is outside it, and where the text before that lexeme ends."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from sexpgpu.compiler.frontend.repair_reading import openings
 from sexpgpu.compiler.frontend.report import Reporter, is_written
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Severity, SourceMap
 from sexpgpu.diagnostics.edits import applied
+from sexpgpu.diagnostics.record import replace
 
 #: Of how many errors a fix is searched, and how many changes are tried for one.
 MOST_ERRORS = 12

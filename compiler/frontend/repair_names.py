@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from sexpgpu.compiler.frontend.contract import WANTED
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.places import Places
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, did_you_mean
+from sexpgpu.diagnostics.record import replace
 from sexpgpu.diagnostics.suggest import distance, is_sure
 
 #: What the compiler itself uses.

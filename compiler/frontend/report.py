@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from sexpgpu.compiler.frontend.values import Origin
 from sexpgpu.diagnostics import Clue, Diagnostic, Fix, Frame, Label, Severity, Span
+from sexpgpu.diagnostics.record import record, replace
 
 #: The folder that the prelude's files are shown in.
 PRELUDE = "<prelude>/"
 
 
-@dataclass(slots=True)
+@record
 class Activation:
     """One call in progress: the function's name and the span of the call. `location` is its MLIR location, made when
     an operation is first staged below it."""

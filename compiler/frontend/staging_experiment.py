@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from iree.compiler import ir
@@ -27,6 +25,7 @@ from sexpgpu.compiler.frontend.trace import Schedule, Trace
 from sexpgpu.compiler.frontend.values import POISON
 from sexpgpu.compiler.frontend.warnings import warn
 from sexpgpu.diagnostics import Label, SourceMap
+from sexpgpu.diagnostics.record import replace
 
 
 def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: SourceMap, reporter: Reporter,
@@ -137,6 +136,8 @@ class _Experiment:
 
     def finish(self, path: Path, files: Sequence[Path]) -> StagedModule:
         """The manifest, and the verified module."""
+        import json  # like the draft: not for a check
+
         from sexpgpu.compiler.frontend.manifest_draft import draft  # hashes and package metadata: not for a check
 
         loader, module = self._loader(), self._evaluator.staging.module

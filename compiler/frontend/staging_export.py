@@ -6,7 +6,6 @@ An export sees the parameters and buffers of training and may declare none. A `m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
@@ -19,6 +18,7 @@ from sexpgpu.compiler.frontend.staging import Function
 from sexpgpu.compiler.frontend.trace import Phase, Trace
 from sexpgpu.compiler.frontend.values import POISON, Tensor, has_poison, is_plist, plist_items
 from sexpgpu.diagnostics import Label
+from sexpgpu.diagnostics.record import record
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _IDLE = ("schedule", "param", "buffer", "random", "stop_gradient", "custom_gradient")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class StagedExport:
     """What the manifest says of an export: `structure` is `tensor`, `list` or `plist`, `outputs` are named."""
 

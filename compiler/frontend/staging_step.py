@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
@@ -19,6 +18,7 @@ from sexpgpu.compiler.frontend.staging_export import StagedExport, stage_export
 from sexpgpu.compiler.frontend.trace import Phase, Trace
 from sexpgpu.compiler.frontend.values import POISON, Dim, Origin, Tensor, has_poison, is_plist, plist_items
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Severity, Span, did_you_mean
+from sexpgpu.diagnostics.record import replace
 from sexpgpu.runtime.dtypes import DTYPES
 
 if TYPE_CHECKING:

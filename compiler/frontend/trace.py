@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.values import Closure, HostScalar, Tensor
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import fresh, record
 from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Phase(Enum):
     EXPORT = "an export"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Variable:
     """A parameter or a buffer, as it was first declared. In a `repeat` it is a stack: the first `layers` axes of its
     shape count the layers, and each has a `*` in the name."""
@@ -65,7 +65,7 @@ class LayerMark(str):
         return self
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Metric:
     """`weighted` says that a mean has a weight of the user's."""
 
@@ -75,7 +75,7 @@ class Metric:
     weighted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Counter:
     """`dtype` is `"i64"`, or `"f64"` for the sum of a float."""
 
@@ -84,7 +84,7 @@ class Counter:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Schedule:
     """A number, or a function of `ctx`, that follows the run."""
 
@@ -93,7 +93,7 @@ class Schedule:
     span: Span
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Trace:
     """`training` is what `training?` says. `branches` counts the staged branches around the place, `gradients` the
     `gradient` forms, `loops` holds its loops, `uncertain` counts the wrong forms around it, which could change what is
@@ -106,15 +106,15 @@ class Trace:
     branches: int = 0
     gradients: int = 0
     again: bool = False
-    path: list[str] = field(default_factory=list)
-    loops: list[Rounds] = field(default_factory=list)
-    parameters: dict[str, Variable] = field(default_factory=dict)
-    buffers: dict[str, Variable] = field(default_factory=dict)
-    made: dict[str, ir.Value] = field(default_factory=dict)
-    metrics: dict[str, Metric] = field(default_factory=dict)
-    counters: dict[str, Counter] = field(default_factory=dict)
+    path: list[str] = fresh(factory=list)
+    loops: list[Rounds] = fresh(factory=list)
+    parameters: dict[str, Variable] = fresh(factory=dict)
+    buffers: dict[str, Variable] = fresh(factory=dict)
+    made: dict[str, ir.Value] = fresh(factory=dict)
+    metrics: dict[str, Metric] = fresh(factory=dict)
+    counters: dict[str, Counter] = fresh(factory=dict)
     counters_known: bool = True
-    schedules: dict[str, Schedule] = field(default_factory=dict)
+    schedules: dict[str, Schedule] = fresh(factory=dict)
     sites: int = 0
     uncertain: int = 0
 

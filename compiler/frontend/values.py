@@ -9,11 +9,11 @@ table of built-ins. What the contract forms make is in `contract_values`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.data import Form, Keyword
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.lambda_code import Lambda
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Where a number came from, as a note says it: ``the defvar `seq` `` at its span."""
 
@@ -44,7 +44,7 @@ def origin_of(value: object) -> Origin | None:
     return value.origin if isinstance(value, Dim) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Tensor:
     """A staged tensor: `value` in the graph, its element type and its static shape, each axis with its origin.
 
@@ -61,7 +61,7 @@ class Tensor:
         return len(self.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class HostScalar:
     """A scalar of a `ctx` function: computed on the host in each step. `kind` is `"i64"`, `"f64"` or `"bool"`;
     `"choice"` is an `i64` index into `choices` (the strings a curriculum picks from)."""
@@ -72,7 +72,7 @@ class HostScalar:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Closure:
     """A function of the language: its code, and the frame of variables it closes over."""
 
@@ -98,7 +98,7 @@ class Code(tuple):
         return self
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Ctx:
     """What schedules and the curriculum see: `values` by key. Not `complete` when a counter is wrong: then an unknown
     key may be its name."""

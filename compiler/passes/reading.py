@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from iree.compiler import ir
+from sexpgpu.diagnostics.record import record
 
 
 def dims_of(op: ir.Operation, attribute: str) -> list[int]:
@@ -18,7 +18,7 @@ _LIST = re.compile(r"(\w+) = \[([^\]]*)\]")
 _NUMBER = re.compile(r"(\w+) = (\d+)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DimensionNumbers:
     """A `#stablehlo.gather<…>` or `#stablehlo.scatter<…>`; what the text leaves out is empty, or 0."""
 
@@ -35,7 +35,7 @@ def dimension_numbers(attribute: ir.Attribute) -> DimensionNumbers:
     return DimensionNumbers(lists, int(dict(_NUMBER.findall(text)).get("index_vector_dim", 0)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DotNumbers:
     """Batch and contracted axes of the left and of the right operand."""
 

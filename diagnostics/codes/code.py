@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sexpgpu.diagnostics.record import record
 
 EXIT_CODES = {
     "READ": 1, "NAME": 1, "ARITY": 1, "TYPE": 1, "SHAPE": 1, "VALUE": 1, "CONTRACT": 1, "GRAD": 1, "TARGET": 1,
@@ -10,7 +10,7 @@ EXIT_CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Code:
     """`E-FAMILY-NNN` (or `W-…`), a title of a few words, and a sentence or two on when it is raised."""
 

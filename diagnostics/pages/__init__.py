@@ -10,8 +10,9 @@ folder is said by `DATA` and `FOLDER`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from sexpgpu.diagnostics.record import record
 
 _FOLDER = Path(__file__).parent
 _DEFINED = re.compile(r"^\(def\w+\s+([^\s()\[\]]+)", re.MULTILINE)
@@ -27,7 +28,7 @@ FOLDER = ("The folder has `experiment.sexp`, a linear regression, `model.vmfb` b
           "a run of 20 steps.")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Half:
     """`text` is what the page shows; `program` is the whole experiment, or the module, or the commands."""
 
@@ -54,7 +55,7 @@ class Half:
         return command + (f"the file saved as {self.saved.upper()}" if self.saved else "")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Page:
     code: str
     wrong: Half

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
+from sexpgpu.diagnostics.record import replace
 
 
 def error(code: str, message: str, *, notes: Sequence[str] = (), fix: str = "") -> SexpError:

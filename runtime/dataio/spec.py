@@ -5,8 +5,9 @@ The compiler writes them (`to_json`), the runtime reads them (`from_json`); neit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from sexpgpu.diagnostics.record import record
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -14,7 +15,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 ON_BAD_DATA = ("error", "skip-record", "skip-file")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FieldSpec:
     """One column of a record: `shape` is the shape of one row, `()` for a scalar; `dtype` a name of `DTYPES`."""
 
@@ -24,7 +25,7 @@ class FieldSpec:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FilesSource:
     """Paths in reading order, as written; a relative one resolves against the loader's base folder. `weight` is the
     source's share of a stage whose sources are mixed; all sources of a stage have one, or none has."""
@@ -34,7 +35,7 @@ class FilesSource:
     weight: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ManifestSource:
     """A data manifest (`manifest` form)."""
 
@@ -44,7 +45,7 @@ class ManifestSource:
     encoding: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StageSpec:
     """One stage; `shuffle` is the number of rows in the shuffle buffer, 0 for none."""
 
@@ -54,7 +55,7 @@ class StageSpec:
     infinite: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoaderSpec:
     """A whole loader; `base` is the folder of the experiment file, against which relative paths resolve."""
 

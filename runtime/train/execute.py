@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics.record import replace
 from sexpgpu.runtime.artifact import Artifact, Manifest, read_artifact
 from sexpgpu.runtime.checkpoint.cursor import Cursor
 from sexpgpu.runtime.checkpoint.store import steps

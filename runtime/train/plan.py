@@ -6,15 +6,14 @@ that is used; both depend on the tally alone, so a resumed run sees what the unc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.artifact.manifest import Manifest
 from sexpgpu.runtime.settings import Settings
 from sexpgpu.runtime.train.tally import Number, Tally
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """`unit` is `steps`, `records`, or the name of a counter; `per_step` the records of one step."""
 

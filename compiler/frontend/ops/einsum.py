@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
@@ -19,11 +18,12 @@ from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch
 from sexpgpu.compiler.frontend.ops.support.staged import cast_fix, describe, give, show_shape, tensor
 from sexpgpu.compiler.frontend.values import Tensor
 from sexpgpu.diagnostics import Label
+from sexpgpu.diagnostics.record import record
 
 GROUP = "linear algebra"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Factor:
     """A value and the letters of its axes."""
 

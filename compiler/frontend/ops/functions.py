@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler import hlo
@@ -19,6 +17,7 @@ from sexpgpu.compiler.frontend.ops.support import host
 from sexpgpu.compiler.frontend.ops.support.elementwise import Elementwise, at, elementwise
 from sexpgpu.compiler.frontend.values import HostScalar
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import record
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -62,6 +61,8 @@ def host_sigmoid(x: HostScalar, span: Span) -> HostScalar:
 def erf_inv_number(x: float) -> float:
     if abs(x) >= 1:
         return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    from statistics import NormalDist  # takes longer to import than most programs to check
+
     return NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)
 
 
@@ -88,7 +89,7 @@ def stage_reciprocal(x: ir.Value) -> ir.Value:
     return hlo.divide(hlo.splat(1, hlo.shape_of(x), hlo.element_type(x)), x)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Function:
     """One row of the table."""
 

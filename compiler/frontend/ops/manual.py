@@ -8,13 +8,13 @@ Names that begin with `%` are the prelude's own and stay out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
 from sexpgpu.compiler.frontend.ops import OPS
 from sexpgpu.compiler.frontend.reader import read
 from sexpgpu.diagnostics import SourceFile
+from sexpgpu.diagnostics.record import record
 
 PRELUDE = Path(__file__).parent.parent / "prelude"
 
@@ -36,7 +36,7 @@ These are written in the language; the files of `compiler/frontend/prelude/` are
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One function as the manual shows it."""
 

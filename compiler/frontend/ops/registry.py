@@ -8,12 +8,12 @@ MLIR location and insertion point, and calls it. Poisoned arguments never reach 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
 
 from sexpgpu.compiler.frontend.lambda_list import LambdaList, parse_signature
 from sexpgpu.compiler.frontend.values import Origin
 from sexpgpu.diagnostics import Clue, Fix, Label, Span
+from sexpgpu.diagnostics.record import record
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -67,7 +67,7 @@ class Call(Protocol):
         """Call a function value of the language (a closure or a built-in) with compile-time or staged values."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Op:
     """`signature` is the lambda list as the manual shows it (`"x &key axis (keep false)"`); every argument may also be
     given by name. `rule` is the rule line (`"[… m k] [… k n] -> [… m n]"`), `grad` is `"yes"` or says why there is

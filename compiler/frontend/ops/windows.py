@@ -6,7 +6,6 @@ ends of every axis, or a list with a number or `[before after]` for each axis.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import NoReturn
 
@@ -27,12 +26,13 @@ from sexpgpu.compiler.frontend.ops.support.staged import (
     tensor,
 )
 from sexpgpu.compiler.frontend.values import Tensor
+from sexpgpu.diagnostics.record import record
 
 GROUP = "nets"
 RULE = "[batch space… in], [kernel… in/groups out] -> [batch space'… out]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Windows:
     """One number for each axis of space."""
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from dataio_helpers import diagnostic_of, id_spec, ids_of, make_spec, model_epoc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sexpgpu.diagnostics import SexpError
+from sexpgpu.diagnostics.record import replace
 from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader
 
 GROUPS = [[20, 0, 7], [], [33, 1, 1, 1, 12], [40]]

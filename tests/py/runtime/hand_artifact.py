@@ -8,9 +8,10 @@ of each reduction; a schedule of `ctx`, a constant one, a curriculum; an evaluat
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from sexpgpu.diagnostics.record import replace
 from sexpgpu.runtime.artifact import (
     Counter,
     CtxKey,

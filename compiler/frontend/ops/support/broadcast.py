@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler import hlo
@@ -13,13 +12,14 @@ from sexpgpu.compiler.frontend.ops.support.explain import Operand, mismatch
 from sexpgpu.compiler.frontend.ops.support.staged import Reduced, cast_fix, refuse_kind, show_shape, wrapped
 from sexpgpu.compiler.frontend.values import Tensor
 from sexpgpu.diagnostics import Edit, Fix, Label, Span
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
     from iree.compiler import ir
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """A value and where it stands."""
 

@@ -7,7 +7,6 @@ compile time; with a value of `ctx`, scalar code of the host; with a tensor, the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sexpgpu.compiler.frontend.ops.registry import Call
@@ -24,6 +23,7 @@ from sexpgpu.compiler.frontend.ops.support.staged import (
 )
 from sexpgpu.compiler.frontend.values import HostScalar, Tensor
 from sexpgpu.diagnostics import Span
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 World = Literal["number", "host", "tensor"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Elementwise:
     """`number` gets Python numbers; `host`, when there is one, host scalars and the span; `stage`, values of one
     type. `domain` says which dtypes `stage` takes; with `keep_bool`, bools stay bools. `result` is the dtype of the

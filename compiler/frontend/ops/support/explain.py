@@ -9,14 +9,14 @@ from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sexpgpu.compiler.frontend.report import in_prelude
 from sexpgpu.compiler.frontend.values import Origin, origin_of
 from sexpgpu.diagnostics import Clue, Label, Span
+from sexpgpu.diagnostics.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """One side of a mismatch: its name in the drawing, its place, its shape, the axes (from 0) to mark, and where the
     tensor was made."""

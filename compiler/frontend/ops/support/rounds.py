@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.support.dtype import I32
 from sexpgpu.compiler.frontend.values import Dim, Tensor
+from sexpgpu.diagnostics.record import fresh, record
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class RoundIndex(Tensor):
     """The number of a round, an i32 scalar; in a `scope` it stands for each of the layers."""
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Rounds:
     """One loop around the place that is being staged. `place` is the operation before which what does not belong into
     the loop is put; `depth` the number of scopes around it. In a `layered` loop every parameter is a stack of one for
@@ -32,7 +32,7 @@ class Rounds:
     trips: int
     depth: int
     layered: bool = False
-    layers: dict[str, Tensor] = field(default_factory=dict)
+    layers: dict[str, Tensor] = fresh(factory=dict)
 
 
 #: What a round gives: the carried values after it, and the rows of the stacks it fills.

@@ -7,20 +7,20 @@ TYPE family at the argument's own span.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call
 from sexpgpu.compiler.frontend.values import Dim, HostScalar, Origin, Tensor
 from sexpgpu.diagnostics import Edit, Fix, Span
+from sexpgpu.diagnostics.record import record
 from sexpgpu.runtime.dtypes import DType
 
 if TYPE_CHECKING:
     from iree.compiler import ir
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Reduced(Tensor):
     """What a reduction without `:keep` gives: it remembers the shape `:keep true` would have given, for the fix of a
     broadcast that fails for the want of that axis."""
