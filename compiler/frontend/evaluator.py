@@ -22,7 +22,7 @@ from sexpgpu.compiler.frontend.definitions import function_of, initializer_of
 from sexpgpu.compiler.frontend.environment import Global, Module, PreludeModule, State, UserModule
 from sexpgpu.compiler.frontend.initialisers import Initialisers
 from sexpgpu.compiler.frontend.lambda_code import Lambda
-from sexpgpu.compiler.frontend.locations import Locations
+from sexpgpu.compiler.frontend.locations import Locations, nowhere
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.ops.support.dtype import F32
 from sexpgpu.compiler.frontend.report import Activation, Reporter
@@ -46,14 +46,15 @@ class Abandoned(Exception):
 
 class Evaluator:
     """`reporter` collects what is wrong; `trace` is the function being staged, a function of the module `staging`;
-    `overrides` are the `-D` values."""
+    `overrides` are the `-D` values. Without `finish` the module is staged for what is wrong with it only."""
 
-    def __init__(self, sources: SourceMap, reporter: Reporter, overrides: Mapping[str, Datum]) -> None:
+    def __init__(self, sources: SourceMap, reporter: Reporter, overrides: Mapping[str, Datum],
+                 finish: bool = True) -> None:
         self.sources, self.reporter, self.overrides = sources, reporter, overrides
         self.trace = Trace()
         self.staging = Staging(self)
         self.initialisers = Initialisers(self)
-        self.location = Locations(reporter).of
+        self.location = Locations(reporter).of if finish else nowhere
         self.prelude = PreludeModule(Path(__file__).parent / "prelude", sources)
         self.user = UserModule(self.prelude)
         self.analyzers = {False: Analyzer(self, self.user), True: Analyzer(self, self.prelude)}
@@ -224,9 +225,9 @@ class Evaluator:
         """The calls of functions and turns of loops so far."""
         return self._steps
 
-    def step(self, span: Span) -> None:
+    def step(self, span: Span, count: int = 1) -> None:
         """Count a call or a turn at `span`, so that a program that would run for hours ends with an error."""
-        self._steps += 1
+        self._steps += count
         if self._steps > MAX_STEPS:
             self._steps = 0
             self.reporter.error("E-VALUE-005", f"the program takes more than {MAX_STEPS:,} steps at compile time", span,

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 from iree.compiler import ir
 from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.diagnostics import Span
+
+_NOWHERE = nullcontext()
+
+
+def nowhere(_span: Span) -> AbstractContextManager[object]:
+    """No location at all, for a module that is thrown away."""
+    return _NOWHERE
 
 
 class Locations:

@@ -31,7 +31,7 @@ from sexpgpu.diagnostics.record import replace
 def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: SourceMap, reporter: Reporter,
           *, finish: bool = True) -> StagedModule | None:
     """The staged module; None where `reporter` has errors, or where it is not to be finished."""
-    evaluator = Evaluator(sources, reporter, overrides)
+    evaluator = Evaluator(sources, reporter, overrides, finish)
     try:
         with evaluator.staging.context, ir.Location.unknown():
             with evaluator.staging.scratch():
@@ -48,7 +48,7 @@ def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: Sou
 class _Experiment:
     def __init__(self, evaluator: Evaluator, contract: Contract, finish: bool) -> None:
         self._evaluator, self._contract, self._finish = evaluator, contract, finish
-        self._steps = Steps(evaluator, contract)
+        self._steps = Steps(evaluator, contract, finish)
         self._evaluations: list[tuple[Evaluation, Trace]] = []
         self._exports: list[StagedExport] = []
         self._schedules: list[Schedule] = []

@@ -10,7 +10,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.contract import Contract, Definition
 from sexpgpu.compiler.frontend.contract_values import Batch, Evaluation, Export, Loader
 from sexpgpu.compiler.frontend.data import Datum, Form, Keyword
-from sexpgpu.compiler.frontend.evaluator import Abandoned
+from sexpgpu.compiler.frontend.evaluator import MAX_STEPS, Abandoned
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.precision import precision_of, scaled_loss
 from sexpgpu.compiler.frontend.staging import Function
@@ -26,25 +26,34 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """Stages the training graph, then the evaluations, which must declare no state of their own."""
+    """Stages the training graph, then the evaluations, which must declare no state of their own. Without `finish`, an
+    evaluation that would be the training graph once more is not staged."""
 
-    def __init__(self, evaluator: Evaluator, contract: Contract) -> None:
-        self._evaluator, self._contract = evaluator, contract
+    def __init__(self, evaluator: Evaluator, contract: Contract, finish: bool) -> None:
+        self._evaluator, self._contract, self._finish = evaluator, contract, finish
         self.training = Trace(training=True)
         self.loss: Tensor | None = None
+        self._work = 0   # calls and turns that the training graph took
 
     def train(self) -> None:
         definition = self._contract.get("train-loader")
         loader = definition.value if definition and isinstance(definition.value, Loader) else None
+        before = self._evaluator.steps
         self.loss = self._stage("train", "train", loader, loader.batch_size if loader else None, self.training,
                                 self._contract.get("prepare"), Phase.PREPARE,
                                 self._contract.get("objective"), Phase.OBJECTIVE)
+        self._work = self._evaluator.steps - before
 
     def evaluate(self, evaluation: Evaluation) -> Trace:
         """The pass for full batches and, where it reads a finite loader whole, for a batch of one row."""
         found, before = self._evaluator.reporter.found, self._evaluator.reporter.errors
         loader = evaluation.loader
-        trace = self._pass(f"evaluate.{evaluation.name}", loader, loader.batch_size if loader else None)
+        if not self._finish and self._is_training_again(loader):
+            trace = self._without_training()
+            trace.schedules |= self.training.schedules
+            self._evaluator.step(evaluation.span, self._work)   # so that a build and a check count alike
+        else:
+            trace = self._pass(f"evaluate.{evaluation.name}", loader, loader.batch_size if loader else None)
         # What is wrong in training, or with a full batch, is wrong with one row too, and told once.
         clean = self._evaluator.reporter.errors == before and self.loss is not None
         if evaluation.batches is None and clean and loader is not None and loader.complete:
@@ -65,6 +74,19 @@ class Steps:
         if self._evaluator.reporter.errors == 0:
             self._check_state(trace, "an export")
         return staged
+
+    def _is_training_again(self, loader: Loader | None) -> bool:
+        """Whether an evaluation computes what training did: the same functions, which did not ask whether it was
+        training, of batches of the same types. Of a program with errors it is not known."""
+        mine, get = self._contract.get("train-loader"), self._contract.get
+        if self._evaluator.reporter.errors or loader is None or mine is None or not isinstance(mine.value, Loader):
+            return False
+        if self._evaluator.steps + self._work > MAX_STEPS:
+            return False   # it would be one too many, which is for the evaluation to say
+        return not self.training.asked_training and get("eval-prepare") is None and get("evaluate") is None and (
+            loader.batch_size == mine.value.batch_size and loader.complete and mine.value.complete
+            and [(f.name, f.dtype, f.shape) for f in loader.fields]
+            == [(f.name, f.dtype, f.shape) for f in mine.value.fields])
 
     def _without_training(self, again: bool = False) -> Trace:
         return Trace(training=False, again=again, parameters=dict(self.training.parameters),

@@ -12,7 +12,8 @@ import sys
 from sexpgpu.cli.sexpc import main
 status = main(["check", sys.argv[1]])
 assert status == 0, status
-print(*sorted({name.partition(".")[0] for name in sys.modules} & {"numpy", "pyarrow", "boto3", "rich", "dataclasses", "inspect", "json"}),
+heavy = {"numpy", "pyarrow", "boto3", "rich", "dataclasses", "inspect", "json", "statistics"}
+print(*sorted({name.partition(".")[0] for name in sys.modules} & heavy),
       *{f"iree.compiler.dialects.{name}" for name in ("arith", "builtin", "func", "math", "scf")} & set(sys.modules))
 """
 
