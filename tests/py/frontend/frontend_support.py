@@ -44,6 +44,10 @@ def check_text(text: str, folder: Path, overrides: dict[str, str] | None = None
     path.write_text(text, encoding="utf-8")
     staged, found = check(path, overrides=overrides or {}, sources=SourceMap())
     _in_house_style(found)
+    # `sexpc check` stages less than `sexpc build`, and finds the same.
+    silent = Reporter()
+    silent.silent = True
+    assert check(path, overrides=overrides or {}, sources=SourceMap(), module=False, reporter=silent)[1] == found
     return staged, found
 
 

@@ -275,3 +275,22 @@ def test_a_misspelt_optional_name_is_a_warning(tmp_path):
     assert staged is not None
     used = "(defun evaluatr (x) x) (defvar y (evaluatr 3))"
     assert check_text(experiment(extra=used), tmp_path)[1] == []
+
+
+#: An evaluation over batches like those of training: a check stages it only where it could differ.
+ALIKE = ENDLESS.replace("-size 5", "-size 4") + \
+    ' (defvar evaluations [(evaluation :name "v" :loader val-loader :batches 3)])'
+OTHER_FIELDS = ALIKE.replace(":x :shape [3]", ":x :shape [4]")
+IN_AN_EVALUATION = [
+    ({}, ALIKE, []),
+    ({}, OTHER_FIELDS, ["E-SHAPE-001"]),
+    ({"model": '(defun model (x) (let ((y (sum (* x (param "w" [3])) :axis 1))) (if training? y (slice y 0 0 9))))'},
+     ALIKE, ["E-SHAPE-006"]),
+    ({}, ALIKE + " (defun eval-prepare (batch) (list :inputs 1 :targets (field batch :y)))", ["E-CONTRACT-004"]),
+    ({}, ALIKE + " (defun evaluate (outputs targets) outputs)", ["E-CONTRACT-014"]),
+]
+
+
+@pytest.mark.parametrize(("parts", "extra", "expected"), IN_AN_EVALUATION, ids=range(len(IN_AN_EVALUATION)))
+def test_what_is_wrong_in_an_evaluation_alone(found, parts, extra, expected):
+    assert found(experiment(extra=extra, **parts)) == expected
