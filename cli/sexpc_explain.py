@@ -48,13 +48,13 @@ def _known(word: str) -> Code:
 
 
 def as_json(code: Code) -> dict[str, object]:
-    """A code for other programs: its page too, where it has one; `exit` is the status of a command that raises it."""
+    """A code for other programs, with its page; `exit` is the status of a command that raises it."""
     page = page_of(code.name)
     found: dict[str, object] = {"code": code.name, "severity": "error" if exit_code(code.name) else "warning",
                                 "title": code.title, "meaning": code.meaning, "exit": exit_code(code.name)}
-    if page is not None:
-        found |= {"setting": page.setting, "wrong": page.wrong.text, "right": page.right.text}
-    return found
+    if page.right is None:
+        return found | {"advice": page.wrong.text}
+    return found | {"setting": page.setting, "wrong": page.wrong.text, "right": page.right.text}
 
 
 def markdown_index() -> str:
@@ -70,18 +70,18 @@ def markdown_index() -> str:
 
 
 def markdown_pages() -> str:
-    """Every code that a program can raise, with that program and the repaired one: docs/errors.md."""
+    """Every code with what raises it and the same repaired, or with advice: docs/errors.md."""
     rows = ["# Errors, one by one", "",
-            "For each code a program that raises it, and the same program repaired. The rest of the experiment is not",
-            "shown: a loader of `:x` `[16]`, `:y` `[4]` and `:label`, `prepare`, `model`, `objective`, `optimizer`.",
+            "For each code what raises it, and the same repaired. The rest of an experiment is not shown: a loader of",
+            "`:x` `[16]`, `:y` `[4]` and `:label`, `prepare`, `model`, `objective`, `optimizer`.",
             DATA, "", f"Where commands are shown: {FOLDER[0].lower()}{FOLDER[1:]}",
             "`sexpc explain CODE` shows a page; this file is what `sexpc explain --all --markdown` prints.",
             ""]
     for code in CODES.values():
         page = page_of(code.name)
-        if page is not None:
-            rows += [f"## {code.name}", "", f"{code.title[0].upper()}{code.title[1:]}. {code.meaning}", "",
-                     *_fenced(page.wrong), "", "Repaired:", "", *_fenced(page.right), ""]
+        rows += [f"## {code.name}", "", f"{code.title[0].upper()}{code.title[1:]}. {code.meaning}", ""]
+        rows += [page.wrong.text] if page.right is None else [
+            *_fenced(page.wrong), "", "Repaired:", "", *_fenced(page.right), ""]
     return "\n".join(rows).rstrip("\n")
 
 
@@ -103,7 +103,9 @@ def _page(code: Code) -> str:
     status, page = exit_code(code.name), page_of(code.name)
     ends = f"A command that raises it exits with {status}." if status else "A warning: it changes no exit status."
     rows = [f"{code.name}: {code.title}", "", *textwrap.wrap(code.meaning, width), ""]
-    if page is not None:
+    if page.right is None:
+        rows += [*textwrap.wrap(page.wrong.text, width), ""]
+    else:
         rows += [*textwrap.wrap(page.setting, width), ""] if page.setting else []
         for title, half in (("raises it", page.wrong), ("is right", page.right)):
             with_ = f"with {half.conditions}" if half.conditions else ""

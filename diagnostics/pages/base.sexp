@@ -14,4 +14,4 @@
 (defun objective (outputs targets)
   (mse outputs targets))
 
-(defvar optimizer (sgd :lr 0.1))
+(defvar optimizer (sgd :lr 1e-6))
