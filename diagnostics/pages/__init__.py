@@ -38,8 +38,8 @@ DATA = ("data/train.parquet has 64 rows: `x` (16 numbers), `y` (4 numbers), `lab
 #: Where commands are run, in words.
 FOLDER = ("The folder has `experiment.sexp`, a linear regression, `model.vmfb` built from it, its data, and `runs/a`, "
           "a run of 20 steps. Its data are in the bucket `lake` too. `newer.vmfb` and `runs/newer` are of a later "
-          "version of sexpgpu, `mixed.vmfb` is of one whose functions had other names, `older.vmfb` of an older IREE, and "
-          "`odd.vmfb` of an IREE that wrote another format.")
+          "version of sexpgpu, `mixed.vmfb` is of one whose functions had other names, `older.vmfb` of an older IREE, "
+          "and `odd.vmfb` of an IREE that wrote another format.")
 
 
 @record

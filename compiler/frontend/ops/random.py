@@ -13,7 +13,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.sorting import order
-from sexpgpu.compiler.frontend.ops.support.axes import integer, shape_argument
+from sexpgpu.compiler.frontend.ops.support.axes import counted, integer, shape_argument
 from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, operand
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, convert, dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import describe, give, is_number, number_argument, require_graph
@@ -181,6 +181,7 @@ def random_permutation(call: Call, n: object) -> Tensor:
     if count < 1:
         call.fail("E-SHAPE-009", f"`random-permutation` of {int(count)}", at=call.where("n"),
                   label=f"size {int(count)}")
+    counted(call, count, call.where("n"))
     words = hlo.bitcast_convert(bits(call, [count]), [int(count)], "i32")
     keys = Tensor(words, I32, (Dim(count),), call.span)
     return give(call, order(keys, 0, False), I32, [count])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.registry import Call, op
-from sexpgpu.compiler.frontend.ops.support.axes import axes_of, axis_of
+from sexpgpu.compiler.frontend.ops.support.axes import axes_of, axis_of, counted
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, U32, convert
 from sexpgpu.compiler.frontend.ops.support.staged import (
     Reduced,
@@ -201,6 +201,7 @@ def _argument(name: str, kind: str, doc: str) -> None:
         else:
             along = axis_of(call, x, "axis", axis)
             axes = (along,)
+        counted(call, hlo.shape_of(value)[along], call.where("x"))
         return finish(call, x, axes, is_true(keep), first_index(value, along, kind, dtype.is_float), I32)
 
 

@@ -15,7 +15,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.ops.indexing import pick_along
 from sexpgpu.compiler.frontend.ops.registry import Call, op
-from sexpgpu.compiler.frontend.ops.support.axes import axis_of, integer
+from sexpgpu.compiler.frontend.ops.support.axes import axis_of, counted, integer
 from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, I32, convert
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import give, rule_note, show_shape, tensor
@@ -136,6 +136,7 @@ def _by_network(value: ir.Value, axis: int, n: int, floats: bool, descending: bo
 def argsort(call: Call, x: object, axis: object, descending: object) -> Tensor:
     x = tensor(call, "x", x)
     along = axis_of(call, x, "axis", axis)
+    counted(call, x.shape[along], call.where("x"))
     return give(call, order(x, along, is_true(descending)), I32, x.shape)
 
 
@@ -144,6 +145,7 @@ def argsort(call: Call, x: object, axis: object, descending: object) -> Tensor:
 def sort(call: Call, x: object, axis: object, descending: object) -> Tensor:
     x = tensor(call, "x", x)
     along = axis_of(call, x, "axis", axis)
+    counted(call, x.shape[along], call.where("x"))
     return give(call, pick_along(x, order(x, along, is_true(descending)), along), x.dtype, x.shape)
 
 
@@ -155,6 +157,7 @@ def top_k(call: Call, x: object, k: object, axis: object) -> tuple[Tensor, Tenso
     along = axis_of(call, x, "axis", axis)
     count = integer(call, "k", k)
     size = int(x.shape[along])
+    counted(call, size, call.where("x"))
     if not 1 <= count <= size:
         call.fail("E-SHAPE-006", f"`top-k` of {int(count)} along an axis of {size}", at=call.where("k"),
                   label=f"{int(count)} of {size}",

@@ -89,6 +89,13 @@ def shape_argument(call: Call, parameter: str, value: object, *, wildcard: bool 
     return tuple(result)
 
 
+def counted(call: Call, size: int, at: Span) -> None:
+    """Refuses an axis whose indices do not fit the i32 that `call` gives them in, or counts with."""
+    if size > 1 << 31:
+        call.fail("E-SHAPE-009", f"`{call.op.name}` counts along an axis of {int(size):,}, and its indices are i32",
+                  at=at, label="too long an axis")
+
+
 def _origin_of_size(number: int) -> list[str]:
     if isinstance(number, Dim) and number.origin:
         return [f"the {int(number)} comes from {place(number.origin)}"]
