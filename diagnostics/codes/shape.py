@@ -20,7 +20,7 @@ TABLE: tuple[Code, ...] = (
     Code("E-SHAPE-008", "joined shapes differ",
          "Tensors that are joined must agree in every axis but the joined one (`concat`), or in all (`stack`)."),
     Code("E-SHAPE-009", "a size that cannot be",
-         "A size of a shape is zero or negative (tensors without elements do not exist), or larger than any tensor has."),
+         "A size of a shape is zero or negative (no tensor is without elements), or larger than any tensor has."),
     Code("E-SHAPE-010", "one parameter, two shapes",
          "The same full name is declared twice with different shapes. One name is one parameter."),
     Code("E-SHAPE-011", "does not divide the axis",
