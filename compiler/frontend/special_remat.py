@@ -10,6 +10,7 @@ from sexpgpu.compiler.frontend.data import Form
 from sexpgpu.compiler.frontend.ops.support.structure import leaves, rebuilt
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import Frame, Node, malformed, special
+from sexpgpu.compiler.frontend.trace import Region
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.analysis import Analyzer
@@ -33,20 +34,21 @@ def remat(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
         with evaluator.location(form.span):
             holder = ir.Operation.create("scf.execute_region", regions=1)
             block = hlo.block(holder.regions[0], [])
-            trace.branches += 1
+            region = Region()
             try:
-                with ir.InsertionPoint(block):
+                with ir.InsertionPoint(block), trace.within_region(region):
                     value = body(frame)
                     found = [leaf.value for leaf in leaves(value)]
-                    hlo.return_(found)
-                if not found:
+                    given = [*found, *(v for leaving in region.leaving.values() for v in leaving.values)]
+                    hlo.return_(given)
+                if not given:
                     return value
-                case = hlo.make("stablehlo.case", [v.type for v in found], [hlo.splat(0, [], "i32")],
+                case = hlo.make("stablehlo.case", [v.type for v in given], [hlo.splat(0, [], "i32")],
                                 {"sexp.remat": ir.UnitAttr.get()}, regions=1)
                 block.append_to(case.regions[0])
             finally:
-                trace.branches -= 1
                 holder.erase()
-        return rebuilt(value, list(case.results))
+            trace.left(region, list(case.results)[len(found):])
+        return rebuilt(value, list(case.results)[:len(found)])
 
     return run

@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.data import Form
+from sexpgpu.compiler.frontend.layer_names import number_text
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import Frame, Node, malformed, special
-from sexpgpu.compiler.frontend.trace import LayerMark
 from sexpgpu.compiler.frontend.values import POISON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sexpgpu.compiler.frontend.analysis import Analyzer
-    from sexpgpu.compiler.frontend.ops.support.rounds import Rounds
-
-
-def _layer(loops: Sequence[Rounds], value: object) -> Rounds | None:
-    """The `repeat` whose layer's number this is."""
-    return next((loop for loop in loops if loop.layered and loop.index is value), None)
 
 
 @special("scope")
@@ -38,7 +30,9 @@ def scope_form(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
     evaluator, place = analyzer.evaluator, form.items[1].span
 
     def run(frame: Frame) -> object:
+        loops = evaluator.trace.loops
         prefix = name(frame)
+        prefix = number_text(loops, prefix) or prefix
         if not isinstance(prefix, (str, int)) or isinstance(prefix, bool) or prefix == "":
             if prefix is not POISON:
                 evaluator.reporter.error("E-TYPE-013", "the name of a `scope` is a string", place, "not a string")
@@ -49,15 +43,14 @@ def scope_form(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
                 evaluator.trace.uncertain -= 1
         path = evaluator.trace.path
         depth = len(path)
-        path.append(str(prefix))
+        path.append(prefix if isinstance(prefix, str) else str(prefix))
         try:
             value = second(frame)
             if not more:
                 return value
+            value = number_text(loops, value) or value
             if isinstance(value, (str, int)) and not isinstance(value, bool):
-                path.append(str(value))
-            elif (loop := _layer(evaluator.trace.loops, value)) is not None:
-                path.append(LayerMark(loop))
+                path.append(value if isinstance(value, str) else str(value))
             return rest(frame)
         finally:
             del path[depth:]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.evaluator import Evaluator
 
 #: Markers that are dropped where nothing takes their result.
-_IDLE = ("schedule", "param", "buffer", "random", "stop_gradient", "custom_gradient")
+_IDLE = ("schedule", "param", "buffer", "random", "random_site", "stop_gradient", "custom_gradient")
 
 
 @record(eq=False)

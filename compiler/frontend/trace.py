@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from sexpgpu.compiler.frontend.layer_names import MARK, LayerText, loops_of
 from sexpgpu.compiler.frontend.values import Closure, HostScalar, Tensor
 from sexpgpu.diagnostics import Span
 from sexpgpu.diagnostics.record import fresh, record
@@ -54,15 +55,20 @@ class Variable:
         return self.shape[self.layers:]
 
 
-class LayerMark(str):
-    """The part of a name that stands for a layer's number: `*`."""
+@record(eq=False)
+class Leaving:
+    """Values that are known in a region, and what is done with them outside of it."""
 
-    loop: object
+    values: list[ir.Value]
+    then: Callable[[list[ir.Value]], None]
 
-    def __new__(cls, loop: object) -> LayerMark:
-        self = super().__new__(cls, "*")
-        self.loop = loop
-        return self
+
+@record(eq=False)
+class Region:
+    """A part of the graph that runs in every step, but is staged aside: the body of a `remat`, the layer of a `repeat`.
+    What belongs at the top level of the function leaves it as more of its results, by key; a layer's as stacks."""
+
+    leaving: dict[tuple[str, str], Leaving] = fresh(factory=dict)
 
 
 @record
@@ -96,9 +102,9 @@ class Schedule:
 @record(eq=False)
 class Trace:
     """`training` is what `training?` says. `branches` counts the staged branches around the place, `gradients` the
-    `gradient` forms, `loops` holds its loops, `uncertain` counts the wrong forms around it, which could change what is
-    declared in them. `made` are the values of the parameters. `again` says that the same code was traced just before,
-    for another batch size."""
+    `gradient` forms, `loops` holds its loops, `regions` those of them and the `remat`s that things leave, both from the
+    outside in; `uncertain` counts the wrong forms around it, which could change what is declared in them. `made` are
+    the values of the parameters. `again` says that the same code was traced just before, for another batch size."""
 
     phase: Phase = Phase.TOP
     training: bool = True
@@ -108,6 +114,7 @@ class Trace:
     again: bool = False
     path: list[str] = fresh(factory=list)
     loops: list[Rounds] = fresh(factory=list)
+    regions: list[Region | Rounds] = fresh(factory=list)
     parameters: dict[str, Variable] = fresh(factory=dict)
     buffers: dict[str, Variable] = fresh(factory=dict)
     made: dict[str, ir.Value] = fresh(factory=dict)
@@ -135,14 +142,41 @@ class Trace:
         self.sites += 1
         return self.sites - 1
 
-    def full_name(self, name: str) -> str:
+    @property
+    def layered(self) -> list[Rounds]:
+        """The `repeat`s around the place, the outer one first."""
+        return [loop for loop in self.loops if loop.layered]
+
+    def full_name(self, name: str) -> LayerText:
         """`name` with the scopes around it, and a `*` for the number of each layer that is in none of them."""
-        parts = list(self.path)
-        marked = [part.loop for part in parts if isinstance(part, LayerMark)]
-        for loop in reversed([loop for loop in self.loops if loop.layered]):
+        parts = [*self.path, name]
+        marked = [loop for part in parts for loop in loops_of(part)]
+        for loop in reversed(self.layered):
             if loop not in marked:
-                parts.insert(loop.depth, "*")
-        return ".".join([*parts, name])
+                parts.insert(loop.depth, LayerText(MARK, (loop,)))
+        return LayerText.joined(parts, ".")
+
+    def leave(self, key: tuple[str, str], values: Sequence[ir.Value], then: Callable[[list[ir.Value]], None]) -> None:
+        """`then` of the values as they are at the top level of the function, in the round of a `repeat` with an axis
+        for the layers in front. Of one key the last counts."""
+        if self.regions:
+            self.regions[-1].leaving[key] = Leaving(list(values), then)
+        else:
+            then(list(values))
+
+    @contextmanager
+    def within_region(self, region: Region | Rounds) -> Iterator[None]:
+        self.regions.append(region)
+        try:
+            yield
+        finally:
+            self.regions.pop()
+
+    def left(self, region: Region | Rounds, values: Sequence[ir.Value]) -> None:
+        """What left a region, by `values`, those after the region's end; at an insertion point behind it."""
+        rest = iter(values)
+        for key, leaving in region.leaving.items():
+            self.leave(key, [next(rest) for _ in leaving.values], leaving.then)
 
     @contextmanager
     def within(self, phase: Phase) -> Iterator[None]:

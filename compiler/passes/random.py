@@ -11,8 +11,9 @@ counter, so different counters give different blocks, and the scheme below never
                            words of a site = blocks of key k1, counters site · 2^32 + 0, 1, 2, …
 
 The domain is 0 in training, 1 + i in the manifest's evaluation i, and behind those in its exports. An initialiser's
-stream follows the parameter's name, so that adding a layer leaves the others as they were. Word i of a site, in
-row-major order of its tensor, is word i mod 2 of its block i div 2 (`tests/py/passes/threefry.py` is the reference).
+stream follows the parameter's name, so that adding a layer leaves the others as they were. A `random_site` becomes the
+key and the first counter of its site, for those who ask for its words more than once. Word i of a site, in row-major
+order of its tensor, is word i mod 2 of its block i div 2 (`tests/py/passes/threefry.py` is the reference).
 """
 
 from __future__ import annotations
@@ -69,19 +70,23 @@ def _lower(func: ir.Operation, domain: int) -> None:
     """`rng_key`, 64 bits made once at the function's start, serves all its sites."""
     made: ir.Value | None = None
     for op in fn.walk(fn.body(func)):
-        if hlo.marker_kind(op) != "random":
+        kind = hlo.marker_kind(op)
+        if kind not in ("random", "random_site"):
             continue
         if made is None:
             made = _key(func)
         site = ir.IntegerAttr(fact(op, "site")).value
         assert 0 <= site < 1 << SITE_BITS
+        type_ = ir.RankedTensorType(op.results[0].type)
+        count = prod(type_.shape) if kind == "random" else ir.IntegerAttr(fact(op, "words")).value
         with ir.InsertionPoint(op), op.location:
-            type_ = ir.RankedTensorType(op.results[0].type)
-            start = _start((domain << SITE_BITS | site) << 32, op, prod(type_.shape))
-            bits = hlo.reshape(site_words(made, start, prod(type_.shape)), type_.shape)
-            if type_.element_type != hlo.element_type(bits):
-                bits = hlo.convert(bits, type_.element_type)
-        op.results[0].replace_all_uses_with(bits)
+            start = _start((domain << SITE_BITS | site) << 32, op, count)
+            if kind == "random_site":
+                found = hlo.concatenate([made, start], 0)
+            else:
+                found = hlo.reshape(site_words(made, start, count), type_.shape)
+                found = hlo.convert(found, type_.element_type)
+        op.results[0].replace_all_uses_with(found)
         op.erase()
 
 
@@ -122,4 +127,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
 
 
 PASS = Pass("random", "random sites become Threefry bits of (seed, step, microbatch, rank, site)", apply,
-            lowers=("random",))
+            lowers=("random", "random_site"))

@@ -9,6 +9,7 @@ import math
 from sexpgpu.compiler.frontend.data import Keyword
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import shape_argument
+from sexpgpu.compiler.frontend.ops.support.dtype import F32
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, at_odds, drawing, origin_notes
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
 from sexpgpu.compiler.frontend.values import Tensor
@@ -31,6 +32,21 @@ def floats(call: Call, name: str, x: object) -> Tensor:
                   label=f"given {describe(x)}", secondary=(_made_here(x, "the tensor"),),
                   fix="cast it: `(cast … :f32)`")
     return x
+
+
+@op("%drop-rate", "name rate", group=GROUP, grad="yes",
+    doc="`rate`, or an error that it is no share that `name` leaves out: a number from 0 to below 1, or an f32 scalar.")
+def drop_rate(call: Call, name: str, rate: object) -> object:
+    if isinstance(rate, Tensor) and rate.dtype is F32 and not rate.shape:
+        return rate
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)):
+        call.fail("E-TYPE-003", f"the rate of `{name}` is a number or an f32 scalar, not {describe(rate)}",
+                  label=f"the rate is {describe(rate)}",
+                  secondary=(_made_here(rate, "the rate"),) if isinstance(rate, Tensor) else ())
+    if not 0 <= rate < 1:
+        call.fail("E-VALUE-007", f"the rate of `{name}` is from 0 to below 1, not {describe(rate)}",
+                  label=f"the rate is {describe(rate)}", fix="1 would leave nothing: it is the share that becomes zero")
+    return rate
 
 
 @op("%same-shape", "name a b", group=GROUP, grad="yes",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.data import Keyword, Symbol
+from sexpgpu.compiler.frontend.layer_names import LayerText, number_text
 from sexpgpu.compiler.frontend.ops.lists import COMPILE_TIME, truth
 from sexpgpu.compiler.frontend.ops.registry import Call, Op, op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
@@ -36,13 +38,26 @@ def shown(value: object, quoted: bool = False) -> str:
             return f"<{describe(value)}>"
 
 
-@op("str", "&rest values", group=STRINGS, grad=COMPILE_TIME, by_name=False, doc="The values as one string.")
-def text(call: Call, values: tuple) -> str:
+@op("str", "&rest values", group=STRINGS, grad=COMPILE_TIME, by_name=False,
+    doc="The values as one string. A layer's number in a `repeat` makes a name for each layer.")
+def text(call: BuiltinCall, values: tuple) -> str:
+    values = _numbered(call, values)
     for i, value in enumerate(values):
         if isinstance(value, (Tensor, HostScalar)):
             call.fail("E-TYPE-013", f"`str` takes values known at compile time, not {describe(value)}",
                       at=call.where("values", i), label=f"this is {describe(value)}")
-    return "".join(map(shown, values))
+    return _joined(map(shown, values))
+
+
+def _numbered(call: BuiltinCall, values: tuple) -> tuple:
+    """The values with text in the place of a layer's number: in a `repeat` that is known in names only."""
+    loops = call.evaluator.trace.layered
+    return tuple([number_text(loops, value) or value for value in values]) if loops else values
+
+
+def _joined(parts: Iterable[str]) -> str:
+    made = LayerText.joined(list(parts))
+    return made if made.loops else str(made)
 
 
 _DIRECTIVE = re.compile(r"~(?:(,\d+)?([aAsSdDfF%~])|(.?))")
@@ -51,7 +66,8 @@ _DIRECTIVE = re.compile(r"~(?:(,\d+)?([aAsSdDfF%~])|(.?))")
 @op("format", "control &rest values", group=STRINGS, grad=COMPILE_TIME, by_name=False,
     doc="A string with values put in: `~a` as text, `~s` quoted, `~d` an integer, `~,2f` with two decimals, `~%` a "
         "new line, `~~` a tilde.")
-def format_text(call: Call, control: object, values: tuple) -> str:
+def format_text(call: BuiltinCall, control: object, values: tuple) -> str:
+    values = _numbered(call, values)
     if not isinstance(control, str):
         call.fail("E-TYPE-013", f"`format` takes a string first, not {describe(control)}", at=call.where("control"),
                   label=f"this is {describe(control)}", fix="write `(format \"…~a…\" value …)`")
@@ -76,13 +92,15 @@ def format_text(call: Call, control: object, values: tuple) -> str:
     if used < len(values):
         call.fail("E-ARITY-001", f"`format` has {len(values)} values for {used} directives",
                   at=call.where("values", used), label="no directive takes this")
-    return "".join(parts) + control[end:]
+    return _joined([*parts, control[end:]])
 
 
 def _directed(call: Call, letter: str, digits: str | None, value: object, index: int) -> str:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if letter == "f" and number:
         return f"{value:.{int(digits[1:]) if digits else 6}f}"
+    if letter == "d" and isinstance(value, LayerText):
+        return value
     if letter in "fd" and not (number and (letter == "f" or isinstance(value, int))):
         wanted = "a number" if letter == "f" else "an integer"
         call.fail("E-TYPE-013", f"`~{letter}` shows {wanted}, not {describe(value)}", at=call.where("values", index),
@@ -109,7 +127,7 @@ def assert_true(call: Call, condition: object, message: object) -> None:
 
 @op("error", "control &rest values", group=STRINGS, grad=COMPILE_TIME, by_name=False,
     doc="An error with this message; more values are put into it as `format` does.")
-def raise_error(call: Call, control: object, values: tuple) -> None:
+def raise_error(call: BuiltinCall, control: object, values: tuple) -> None:
     text = format_text(call, control, values) if values else shown(control)
     call.fail("E-VALUE-003", text, label="raised here")
 

@@ -15,7 +15,7 @@ from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.sorting import order
 from sexpgpu.compiler.frontend.ops.support.axes import counted, integer, shape_argument
 from sexpgpu.compiler.frontend.ops.support.broadcast import Argument, operand
-from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, convert, dtype_word
+from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, U64, convert, dtype_word
 from sexpgpu.compiler.frontend.ops.support.staged import describe, give, is_number, number_argument, require_graph
 from sexpgpu.compiler.frontend.values import Dim, Tensor
 
@@ -34,6 +34,25 @@ def bits(call: Call, shape: Sequence[int]) -> ir.Value:
     type_ = hlo.tensor_type([int(n) for n in shape], "ui32")
     site = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), call.site())
     return hlo.marker("random", call.rounds(), [type_], {"site": site}).result
+
+
+@op("%site", "shape", group=GROUP, by_name=False, grad=NO_GRAD,
+    doc="Where the words for a tensor of this shape begin: `%bernoulli` gives the same ones wherever it is asked.")
+def site_of(call: Call, shape: object) -> Tensor:
+    require_graph(call)
+    sizes = shape_argument(call, "shape", shape)
+    facts = {"site": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), call.site()),
+             "words": hlo.i64(math.prod(int(n) for n in sizes))}
+    made = hlo.marker("random_site", call.rounds(), [hlo.tensor_type([2], "ui64")], facts).result
+    return give(call, made, U64, [2])
+
+
+def words_at(site: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """The words of a site. On an axis of even length the generator gives block after block; on others and on more axes
+    its order depends on the shape."""
+    count = math.prod(int(n) for n in shape)
+    words = hlo.rng_bits(site, [count + count % 2])
+    return hlo.reshape(words if count % 2 == 0 else hlo.slice_(words, [0], [count]), shape)
 
 
 def unit(words: ir.Value) -> ir.Value:
@@ -122,17 +141,24 @@ def random_truncated_normal(call: Call, shape: object, low: object, high: object
 def random_bernoulli(call: Call, shape: object, p: object) -> Tensor:
     sizes = shape_argument(call, "shape", shape)
     chance = _parameter(call, "p", p)
-    words = bits(call, sizes)
-    if is_number(chance):
-        # A comparison of the words themselves: no conversion, and all 32 bits count.
-        limit = min(max(round(chance * 2.0 ** 32), 0), 2 ** 32)
-        if limit == 2 ** 32:
-            value = hlo.compare("LE", words, hlo.splat(2 ** 32 - 1, [int(n) for n in sizes], "ui32"))
-        else:
-            value = hlo.compare("LT", words, hlo.splat(limit, [int(n) for n in sizes], "ui32"))
-    else:
-        value = hlo.compare("LT", unit(words), operand(call, Argument(chance, call.where("p")), F32, sizes))
-    return give(call, value, BOOL, sizes)
+    return give(call, _true_with(call, chance, bits(call, sizes), sizes), BOOL, sizes)
+
+
+def _true_with(call: Call, chance: object, words: ir.Value, sizes: Sequence[int]) -> ir.Value:
+    if not is_number(chance):
+        return hlo.compare("LT", unit(words), operand(call, Argument(chance, call.where("p")), F32, sizes))
+    # A comparison of the words themselves: no conversion, and all 32 bits count.
+    limit = min(max(round(chance * 2.0 ** 32), 0), 2 ** 32)
+    if limit == 2 ** 32:
+        return hlo.compare("LE", words, hlo.splat(2 ** 32 - 1, [int(n) for n in sizes], "ui32"))
+    return hlo.compare("LT", words, hlo.splat(limit, [int(n) for n in sizes], "ui32"))
+
+
+@op("%bernoulli", "site shape p", group=GROUP, by_name=False, grad=NO_GRAD,
+    doc="`random-bernoulli` by the words of a site.")
+def bernoulli_at(call: Call, site: Tensor, shape: object, p: object) -> Tensor:
+    sizes = shape_argument(call, "shape", shape)
+    return give(call, _true_with(call, _parameter(call, "p", p), words_at(site.value, sizes), sizes), BOOL, sizes)
 
 
 @op("random-integers", "low high shape &key (dtype :i32)", group=GROUP, rule="a b [shape] -> int [shape]",

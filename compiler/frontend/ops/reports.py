@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from math import prod
+
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.data import Keyword
+from sexpgpu.compiler.frontend.layer_names import each, flaw, loops_of
 from sexpgpu.compiler.frontend.ops.registry import Op, op
 from sexpgpu.compiler.frontend.ops.state import must_not_branch, must_stand_in
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, convert
@@ -17,6 +21,8 @@ from sexpgpu.diagnostics import Edit, Fix, Label, one_of
 REPORTS = "reports"
 #: The keys of `ctx` that a counter's name must leave alone; `stage-…` is the count within the stage.
 RESERVED = ("step", "steps", "progress", "stage", "records", "loss")
+#: Each is a curve of its own.
+MOST_NAMES = 10_000
 REDUCTIONS = ("mean", "sum", "max", "min", "last")
 IN_GRAPH = (Phase.PREPARE, Phase.EVAL_PREPARE, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
 
@@ -28,6 +34,36 @@ def _word(call: BuiltinCall, value: object, code: str) -> str:
         return value
     call.fail(code, f"the name of a {call.op.name} is a keyword, not {describe(value)}", at=call.where("name"),
               label=f"this is {describe(value)}")
+
+
+def _names(call: BuiltinCall, word: str, code: str) -> list[str]:
+    """The names of a report: one, or in a `repeat` one for each layer whose number stands in it."""
+    loops = call.evaluator.trace.layered
+    wrong = flaw(word, loops) if loops_of(word) else None
+    if wrong is None and prod(loop.trips for loop in loops_of(word)) > MOST_NAMES:
+        wrong = f"at most {MOST_NAMES:,} layers have a name each"
+    if wrong is not None:
+        call.fail(code, f"no {call.op.name} is called `{word}`", at=call.where("name"), label="with layers in it",
+                  notes=[wrong])
+    return each(word)
+
+
+def _report(call: BuiltinCall, word: str, values: Sequence[ir.Value], facts: dict[str, ir.Attribute],
+            complete: Callable[[list[ir.Value]], list[ir.Value]] = list) -> None:
+    """The marker of a report, at the top level of the function. In a `repeat` its values have an axis for the layers of
+    each: first those that have a name each, `layers` of them. `complete` adds values that are known outside."""
+    trace, place = call.evaluator.trace, ir.Location.current
+    loops, named = trace.layered, loops_of(word)
+    order = [i for wanted in (True, False) for i, loop in enumerate(loops) if (loop in named) is wanted]
+
+    def mark(found: list[ir.Value]) -> None:
+        with place:
+            if order != sorted(order):
+                found = [hlo.transpose(v, order) for v in found]
+            hlo.marker(call.op.name, complete(found), [], {
+                "name": ir.StringAttr.get(word), **facts, **({"layers": hlo.i64(len(named))} if loops else {})})
+
+    trace.leave((call.op.name, word), values, mark)
 
 
 def _is_scalar(value: object) -> bool:
@@ -55,21 +91,23 @@ def counter(call: BuiltinCall, name: object, value: object) -> None:
         trace.counters_known = False
         return None
     word = _word(call, name, "E-CONTRACT-011")
-    if word in RESERVED or word.startswith("stage-"):
-        call.fail("E-CONTRACT-011", f"`:{word}` is a key of `ctx` already", at=call.where("name"), label="reserved",
-                  fix="the runtime counts `records` itself" if word == "records" else "another name is free")
-    if word in trace.counters:
-        call.fail("E-CONTRACT-011", f"two counters are called `:{word}`", at=call.where("name"), label="the second one",
-                  secondary=[Label(trace.counters[word].span, "the first one")])
+    names = _names(call, word, "E-CONTRACT-011")
+    for own in names:
+        if own in RESERVED or own.startswith("stage-"):
+            call.fail("E-CONTRACT-011", f"`:{own}` is a key of `ctx` already", at=call.where("name"), label="reserved",
+                      fix="the runtime counts `records` itself" if own == "records" else "another name is free")
+        if own in trace.counters:
+            call.fail("E-CONTRACT-011", f"two counters are called `:{own}`", at=call.where("name"),
+                      label="the second one", secondary=[Label(trace.counters[own].span, "the first one")])
     exact = not (isinstance(value, float) or (isinstance(value, Tensor) and value.dtype.is_float))
-    trace.counters[word] = Counter(word, "i64" if exact else "f64", call.where("name"))
+    trace.counters.update({own: Counter(own, "i64" if exact else "f64", call.where("name")) for own in names})
     if value is POISON:
         return None
     if not _is_scalar(value):
         call.fail("E-CONTRACT-011", f"the counter `:{word}` counts {describe(value)}, not a scalar",
                   at=call.where("value"), label=f"this is {describe(value)}",
                   fix="`numel` and `dim` count what a tensor holds; `sum` adds up its elements")
-    hlo.marker("counter", [_counted(value, exact)], [], {"name": ir.StringAttr.get(word)})
+    _report(call, word, [_counted(value, exact)], {})
     return None
 
 
@@ -84,7 +122,8 @@ def _counted(value: object, exact: bool) -> ir.Value:
 
 @op("metric", "name value &key (reduce :mean) weight", group=REPORTS, grad="none: it only reports", by_name=False,
     poison="any", doc="Reports a scalar of each step. `:reduce` is `:mean`, `:sum`, `:max`, `:min` or `:last` over "
-                      "microbatches and ranks; `:weight` weighs a mean.")
+                      "microbatches and ranks, and over the layers of a `repeat` unless the name holds the layer's "
+                      "number, `(str \"norm-\" i)`; `:weight` weighs a mean.")
 def metric(call: BuiltinCall, name: object, value: object, reduce: object, weight: object) -> None:
     must_stand_in(call, *IN_GRAPH)
     if call.evaluator.trace.phase is Phase.EXPORT:
@@ -94,15 +133,17 @@ def metric(call: BuiltinCall, name: object, value: object, reduce: object, weigh
         return None
     trace = call.evaluator.trace
     word = _word(call, name, "E-CONTRACT-017")
-    if word == "loss":
-        call.fail("E-CONTRACT-017", "every pass has a metric called `loss` already", at=call.where("name"),
-                  label="taken", fix="the value of `objective` is reported as the loss")
-    if word in trace.metrics:
-        call.fail("E-CONTRACT-017", f"two metrics are called `:{word}`", at=call.where("name"), label="the second one",
-                  secondary=[Label(trace.metrics[word].span, "the first one")],
-                  fix="a name with the place in it tells them apart: `(metric (str \"norm-\" i) …)`")
+    names = _names(call, word, "E-CONTRACT-017")
+    for own in names:
+        if own == "loss":
+            call.fail("E-CONTRACT-017", "every pass has a metric called `loss` already", at=call.where("name"),
+                      label="taken", fix="the value of `objective` is reported as the loss")
+        if own in trace.metrics:
+            call.fail("E-CONTRACT-017", f"two metrics are called `:{own}`", at=call.where("name"),
+                      label="the second one", secondary=[Label(trace.metrics[own].span, "the first one")],
+                      fix="a name with the place in it tells them apart: `(metric (str \"norm-\" i) …)`")
     kind = reduce.name if isinstance(reduce, Keyword) else str(reduce).lstrip(":")
-    trace.metrics[word] = Metric(word, kind, call.where("name"), weight is not None)
+    trace.metrics.update({own: Metric(own, kind, call.where("name"), weight is not None) for own in names})
     if kind not in REDUCTIONS and reduce is not POISON:
         choices = [f":{r}" for r in REDUCTIONS]
         call.fail("E-CONTRACT-017", f"`:{kind}` is not a reduction", at=call.where("reduce"), label="unknown reduction",
@@ -123,9 +164,15 @@ def metric(call: BuiltinCall, name: object, value: object, reduce: object, weigh
     if not isinstance(value, Tensor):
         call.report("W-CONTRACT-027", f"the metric `:{word}` is always {describe(value)}", at=call.where("value"),
                     label="known at compile time", fix="`print` shows it once; a metric follows a tensor")
-    hlo.marker("metric", [_f32(value), _f32(1.0 if weight is None else weight)], [],
-               {"name": ir.StringAttr.get(word), "reduce": ir.StringAttr.get(kind),
-                "weighted": ir.BoolAttr.get(weight is not None)})
+    weighed = isinstance(weight, Tensor)
+
+    def complete(found: list[ir.Value]) -> list[ir.Value]:
+        same = hlo.splat(1.0 if weight is None else float(weight), hlo.shape_of(found[0]), "f32") \
+            if not weighed else found[1]
+        return [found[0], same]
+
+    _report(call, word, [_f32(value), *([_f32(weight)] if weighed else [])],
+            {"reduce": ir.StringAttr.get(kind), "weighted": ir.BoolAttr.get(weight is not None)}, complete)
     return None
 
 

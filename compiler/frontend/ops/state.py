@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
+from sexpgpu.compiler.frontend.layer_names import LayerText, flaw
 from sexpgpu.compiler.frontend.ops.registry import op
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, dtype_word
-from sexpgpu.compiler.frontend.ops.support.rounds import layer
+from sexpgpu.compiler.frontend.ops.support.rounds import Rounds, layer
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
-from sexpgpu.compiler.frontend.trace import Phase, Variable
+from sexpgpu.compiler.frontend.trace import Phase, Region, Variable
 from sexpgpu.compiler.frontend.values import Dim, Tensor, origin_of, same_value
 from sexpgpu.diagnostics import Fix, Label, did_you_mean
+from sexpgpu.diagnostics.record import replace
 
 STATE = "state"
+#: The kind of marker, and of what leaves a region.
+BUFFER = "buffer"
 
 
 def must_stand_in(call: BuiltinCall, *phases: Phase) -> None:
@@ -31,17 +37,22 @@ def must_not_branch(call: BuiltinCall) -> None:
     if trace.branches:
         call.fail("E-CONTRACT-020", f"`{call.op.name}` stands in a branch that is staged", label="inside a branch",
                   notes=["the condition is known at run time only, and this would happen in some steps only"])
-    if trace.loops:
+    if len(trace.loops) > len(trace.layered):
         call.fail("E-CONTRACT-020", f"`{call.op.name}` stands in a loop of the graph", label="inside a loop",
                   notes=["this would happen several times a step"],
                   fix="let the loop carry the value, and use it after the loop")
 
 
-def _name(call: BuiltinCall, name: object) -> str:
+def _name(call: BuiltinCall, name: object) -> LayerText:
     if not isinstance(name, str) or not name:
         call.fail("E-CONTRACT-025", f"the name of a {_noun(call)} is a string, not {describe(name)}",
                   at=call.where("name"), label=f"this is {describe(name)}")
-    return call.evaluator.trace.full_name(name)
+    trace = call.evaluator.trace
+    full = trace.full_name(name)
+    if (wrong := flaw(full, trace.layered)) is not None:
+        call.fail("E-CONTRACT-025", f"no {_noun(call)} is called `{full}`", at=call.where("name"),
+                  label="with the scopes around it", notes=[wrong])
+    return full
 
 
 def _noun(call: BuiltinCall) -> str:
@@ -104,18 +115,27 @@ def _declared(call: BuiltinCall, new: Variable, table: dict[str, Variable], othe
     return old
 
 
-def _stacked(call: BuiltinCall, variable: Variable, facts: dict[str, ir.Attribute]) -> Tensor:
-    """A parameter in a `repeat`: its stack stands in front of the loop, and each round takes its part, once."""
-    loops = [loop for loop in call.evaluator.trace.loops if loop.layered]
-    with ir.InsertionPoint(loops[0].place):
-        value = _marker(call, variable, "param", facts)
-    for loop in loops:
-        part = loop.layers.get(variable.name)
-        if part is None:
-            with ir.InsertionPoint.at_block_begin(loop.block):
-                part = loop.layers[variable.name] = layer(value, loop)
-        value = part
+def _placed(call: BuiltinCall, variable: Variable, kind: str, facts: dict[str, ir.Attribute]) -> Tensor:
+    """What the place sees of a variable: of a stack, which stands in front of the `repeat`, each round takes its part,
+    once; of a buffer, the value that it was given last."""
+    trace = call.evaluator.trace
+    with ir.InsertionPoint(trace.layered[0].place) if trace.layered else nullcontext():
+        value = _marker(call, variable, kind, facts)
+    for region in trace.regions:
+        new = region.leaving.get((BUFFER, variable.name))
+        if new is not None:
+            value = replace(value, value=new.values[0], shape=_behind(value, region))
+        elif isinstance(region, Rounds) and region.layered:
+            if variable.name not in region.layers:
+                with ir.InsertionPoint.at_block_begin(region.block):
+                    region.layers[variable.name] = layer(value, region)
+            value = region.layers[variable.name]
     return Tensor(value.value, value.dtype, variable.own_shape, call.span)
+
+
+def _behind(value: Tensor, region: Region | Rounds) -> tuple[Dim, ...]:
+    """The shape of what a region sees of a stack."""
+    return value.shape[1:] if isinstance(region, Rounds) else value.shape
 
 
 def _marker(call: BuiltinCall, variable: Variable, kind: str, facts: dict[str, ir.Attribute]) -> Tensor:
@@ -132,7 +152,7 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
           trainable: object) -> Tensor:
     must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
     full, dims = _name(call, name), _dims(call, shape)
-    lead = [Dim(loop.trips) for loop in call.evaluator.trace.loops if loop.layered]
+    lead = [Dim(loop.trips) for loop in call.evaluator.trace.layered]
     kind = dtype_word(call, "dtype", dtype, F32) if call.given("dtype") else call.evaluator.parameter_dtype
     variable = Variable(full, kind, (*lead, *dims), init, call.given("init"),
                         _flag(call, "decay", decay), _flag(call, "trainable", trainable), call.span, len(lead),
@@ -144,7 +164,7 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
     variable = _declared(call, variable, trace.parameters, trace.buffers)
     facts: dict[str, ir.Attribute] = {"trainable": ir.BoolAttr.get(variable.trainable),
                                       "decay": ir.BoolAttr.get(variable.decay)}
-    made = _stacked(call, variable, facts) if lead else _marker(call, variable, "param", facts)
+    made = _placed(call, variable, "param", facts)
     if variable.name in trace.made:
         trace.made.pop(variable.name)   # of one that is declared twice, the other may be used
     else:
@@ -156,17 +176,14 @@ def param(call: BuiltinCall, name: object, shape: object, init: object, dtype: o
     doc="A tensor of state that `update-buffer` sets and nothing trains; zeros at first unless `:init` says otherwise.")
 def buffer(call: BuiltinCall, name: object, shape: object, init: object, dtype: object) -> Tensor:
     must_stand_in(call, Phase.MODEL, Phase.OBJECTIVE, Phase.EVALUATE)
-    if any(loop.layered for loop in call.evaluator.trace.loops):
-        call.fail("E-CONTRACT-020", "`buffer` stands in a `repeat`", label="inside a loop",
-                  notes=["the layers of a `repeat` have parameters of their own, not buffers"],
-                  fix="`for` makes layers one by one, each with its buffers")
     full, dims = _name(call, name), _dims(call, shape)
     initial = init if call.given("init") else 0
-    variable = Variable(full, dtype_word(call, "dtype", dtype, F32), dims, initial, call.given("init"), False, False,
-                        call.span)
+    lead = [Dim(loop.trips) for loop in call.evaluator.trace.layered]
+    variable = Variable(full, dtype_word(call, "dtype", dtype, F32), (*lead, *dims), initial, call.given("init"), False,
+                        False, call.span, len(lead))
     trace = call.evaluator.trace
     variable = _declared(call, variable, trace.buffers, trace.parameters)
-    return _marker(call, variable, "buffer", {})
+    return _placed(call, variable, BUFFER, {})
 
 
 @op("update-buffer", "name value", group=STATE, grad="none: it is state without a gradient",
@@ -186,14 +203,21 @@ def update_buffer(call: BuiltinCall, name: object, value: object) -> None:
                   label=f"this is {describe(value)}")
     if trace.uncertain:
         return
-    if tuple(value.shape) != tuple(variable.shape):
-        call.fail("E-SHAPE-013", f"the buffer `{full}` is {show_shape(variable.shape)}, and its new value "
+    own = variable.own_shape
+    if tuple(value.shape) != tuple(own):
+        call.fail("E-SHAPE-013", f"the buffer `{full}` is {show_shape(own)}, and its new value "
                   f"{show_shape(value.shape)}", at=call.where("value"), label=f"this is {show_shape(value.shape)}",
-                  secondary=[Label(variable.span, f"{show_shape(variable.shape)} here")])
+                  secondary=[Label(variable.span, f"{show_shape(own)} here")])
     if value.dtype is not variable.dtype:
         call.fail("E-TYPE-004", f"the buffer `{full}` is {variable.dtype}, and its new value {value.dtype}",
                   at=call.where("value"), label=f"this is {value.dtype}",
                   secondary=[Label(variable.span, f"{variable.dtype} here")],
                   fix=f"cast it: `(cast … :{variable.dtype})`")
     if trace.training:
-        hlo.marker("update_buffer", [value.value], [], {"name": ir.StringAttr.get(full)})
+        place = ir.Location.current
+
+        def store(values: list[ir.Value]) -> None:
+            with place:
+                hlo.marker("update_buffer", values, [], {"name": ir.StringAttr.get(full)})
+
+        trace.leave((BUFFER, full), [value.value], store)

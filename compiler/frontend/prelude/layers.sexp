@@ -4,13 +4,19 @@
   "x W + b over the last axis: [… in], [in out], [out] -> [… out]. Without `b`, no bias."
   (if (nil? b) (matmul x w) (+ (matmul x w) b)))
 
+(defun %dropped (name rate)
+  "The share that is dropped here, nil where none is."
+  (let ((rate (%drop-rate name rate)))
+    (if (and training? (or (tensor? rate) (/= rate 0))) rate nil)))
+
 (defun dropout (x rate)
   "Each element is zero with probability `rate`, and the others grow by 1 / (1 - rate). The identity in evaluations.
-   `rate` is a number, or a scalar tensor such as a `schedule` gives."
-  (if (and training? (/= rate 0))
-      (let ((kept (- 1 rate)))
-        (where (random-bernoulli (shape x) :p kept) (* x (/ 1 kept)) 0))
-      x))
+   `rate` is a number from 0 to below 1, or a scalar tensor such as a `schedule` gives."
+  (let ((rate (%dropped "dropout" rate)))
+    (if (nil? rate)
+        x
+        (let ((kept (- 1 rate)))
+          (where (random-bernoulli (shape x) :p kept) (* x (/ 1 kept)) 0)))))
 
 (defun %resized-axis (x axis size method)
   "One axis by the middles of its elements: a place of the result lies at (i + 1/2) · n / size - 1/2 of the n there are."

@@ -11,7 +11,8 @@ from iree.compiler import ir
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import Pass, PassTextError
 from sexpgpu.compiler.passes.legalize.barriers import BARRIER
-from sexpgpu.compiler.passes.legalize.conversions import MASK, UNSIGNED
+from sexpgpu.compiler.passes.legalize.constant_loops import CONSTANT_LOOP
+from sexpgpu.compiler.passes.legalize.conversions import COUNTER, MASK, UNSIGNED
 from sexpgpu.compiler.passes.legalize.dots import WIDE_BF16
 from sexpgpu.compiler.passes.legalize.indices import GATHER, SCATTER
 from sexpgpu.compiler.passes.legalize.negation import NEGATED_SUM
@@ -20,7 +21,8 @@ from sexpgpu.compiler.passes.legalize.powers import POWER
 from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.diagnostics import one_of
 
-WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, MANY, BARRIER)
+WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, COUNTER, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, MANY,
+                                    BARRIER, CONSTANT_LOOP)
 
 
 @dataclass(frozen=True, slots=True)

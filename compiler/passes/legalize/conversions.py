@@ -1,4 +1,4 @@
-"""Conversions that a fused dot reads wrongly."""
+"""Conversions that a fused dot reads wrongly, or that the host does not know."""
 
 from __future__ import annotations
 
@@ -37,6 +37,29 @@ def _mask(op: ir.Operation) -> None:
     replace(op, value)
 
 
+def _in_loop(op: ir.Operation) -> bool:
+    while op.name != "func.func":
+        op = op.parent.operation
+        if op.name == "stablehlo.while":
+            return True
+    return False
+
+
+def _counter(op: ir.Operation) -> None:
+    """A loop's counter lives on the host, and what is computed from it alone; behind the mark it is the device's."""
+    kind = _source(op)
+    if kind is None or hlo.shape_of(op.results[0]) or not _in_loop(op):
+        return
+    to = str(hlo.element_type(op.results[0]))
+    if (kind.width, to) == (32, "f32") and kind.is_signless:
+        return
+    with ir.InsertionPoint(op), op.location:
+        x = op.operands[0]
+        op.operands[0] = hlo.make("iree_tensor_ext.compute_barrier.start", [x.type], [x]).result
+
+
+COUNTER = WayRound("counter-convert", "the number of a round converted to f64, f16 or bf16 does not compile",
+                   ("cpu", "vulkan", "cuda"), _counter)
 UNSIGNED = WayRound("unsigned-convert", "u8 and u16 converted to floats are read as signed where a dot takes them in",
                     ("cpu", "vulkan", "cuda"), _unsigned)
 MASK = WayRound("mask-convert", "booleans converted to floats negate the dot that takes them in, where matmuls are "

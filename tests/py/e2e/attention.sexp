@@ -2,6 +2,7 @@
 
 (defvar layers 2)
 (defvar seq 240)
+(defvar rate 0)
 
 (defvar train-loader
   (loader :sources [(files ["none.parquet"])] :fields [(field :x :shape [8 seq 8])] :batch-size 16 :infinite true))
@@ -10,7 +11,8 @@
 
 (defun layer (x i)
   (scope "layer" i
-    (attention (* x (param "q" [8] :init (normal 1.0))) (* x (param "k" [8] :init (normal 1.0))) x :causal true)))
+    (attention (* x (param "q" [8] :init (normal 1.0))) (* x (param "k" [8] :init (normal 1.0))) x
+               :causal true :dropout rate)))
 
 (defun model (x) (reduce layer (range layers) x))
 (defun objective (outputs targets) (mse outputs targets))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import heap
+import pytest
 from commands import run
 
 SOURCE = Path(__file__).with_name("memory.sexp")
@@ -73,10 +74,23 @@ def test_memory_stays(tmp_path):
     assert peaks["true"] < peaks["false"] - 8, peaks
 
 
-def test_attention_keeps_no_probabilities(tmp_path):
-    """Each layer's are 28 MiB, and so are its scores: four layers more keep nothing of that size."""
+def growth(folder, rate):
+    """MiB that four layers of attention more need at most."""
     peaks = []
     for layers in (2, 6):
-        run("sexpc", "build", ATTENTION, "-o", tmp_path / f"{layers}.vmfb", "-D", f"layers={layers}")
-        peaks.append(measured(tmp_path / f"{layers}.vmfb", tmp_path / "peak.py", PEAK))
-    assert peaks[1] - peaks[0] < 4 * 28 / 2, peaks
+        artifact = folder / f"{layers}.vmfb"
+        run("sexpc", "build", ATTENTION, "-o", artifact, "-D", f"layers={layers}", "-D", f"rate={rate}")
+        peaks.append(measured(artifact, folder / "peak.py", PEAK))
+    return peaks[1] - peaks[0]
+
+
+def test_attention_keeps_no_probabilities(tmp_path):
+    """Each layer's are 28 MiB, and so are its scores: four layers more keep nothing of that size."""
+    assert growth(tmp_path, 0) < 4 * 28 / 2
+
+
+@pytest.mark.slow
+def test_attention_keeps_no_mask(tmp_path):
+    """Each layer's is 7 MiB."""
+    without, dropped = growth(tmp_path, 0), growth(tmp_path, 0.1)
+    assert dropped - without < 4 * 7 / 2, (without, dropped)

@@ -192,10 +192,67 @@ def test_many_operands(count: int, tmp_path) -> None:
         result(sum_of(count), tmp_path, *arrays, without="many-operands")
 
 
+CONSTANT_LOOP = """func.func @f(%x: tensor<4xf32>, %key: tensor<4xi64>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %stack = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %loop:2 = stablehlo.while(%i = %first, %s = %stack) : tensor<i32>, tensor<3xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %f = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
+    %row = stablehlo.reshape %f : (tensor<f32>) -> tensor<1xf32>
+    %t = stablehlo.dynamic_update_slice %s, %row, %i : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %t : tensor<i32>, tensor<3xf32>
+  }
+  %sum = stablehlo.reduce(%loop#1 init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  %b = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %y = stablehlo.add %x, %b : tensor<4xf32>
+  return %y : tensor<4xf32> }"""
+
+
+def test_constant_loop(tmp_path) -> None:
+    x, key = RNG.standard_normal(4).astype(np.float32), np.array([-2**63, 1, 2, 3])
+    np.testing.assert_array_equal(result(CONSTANT_LOOP, tmp_path, x, key), x + 3)
+    with pytest.raises(SexpError) as error:
+        result(CONSTANT_LOOP, tmp_path, x, key, without="constant-loop")
+    assert "fixed point" in str(error.value.diagnostics[0].notes)
+
+
+def counted(kind: str) -> str:
+    return f"""func.func @f(%x: tensor<{kind}>) -> tensor<{kind}> {{
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<4> : tensor<i32>
+  %loop:2 = stablehlo.while(%i = %first, %s = %x) : tensor<i32>, tensor<{kind}>
+  cond {{
+    %more = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  }} do {{
+    %f = stablehlo.convert %i : (tensor<i32>) -> tensor<{kind}>
+    %t = stablehlo.add %s, %f : tensor<{kind}>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %next, %t : tensor<i32>, tensor<{kind}>
+  }}
+  return %loop#1 : tensor<{kind}> }}"""
+
+
+@pytest.mark.parametrize(("kind", "numpy"), [("f64", np.float64), ("f16", np.float16)])
+def test_counter_convert(kind: str, numpy: type, tmp_path) -> None:
+    assert result(counted(kind), tmp_path, np.array(1.5, numpy)) == 7.5
+    with pytest.raises(SexpError):
+        result(counted(kind), tmp_path, np.array(1.5, numpy), without="counter-convert")
+
+
 def test_every_way_round_has_a_test() -> None:
     assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
                                             "power", "negated-sum", "wide-bf16-dot", "many-operands",
-                                            "barrier"}
+                                            "barrier", "constant-loop", "counter-convert"}
 
 
 def test_an_unknown_name_is_refused() -> None:

@@ -16,7 +16,7 @@ from sexpgpu.runtime.dtypes import DTYPES, DType
 if TYPE_CHECKING:
     from iree.compiler import ir
 
-F32, I32, U32, BOOL = DTYPES["f32"], DTYPES["i32"], DTYPES["u32"], DTYPES["bool"]
+F32, I32, U32, U64, BOOL = (DTYPES[name] for name in ("f32", "i32", "u32", "u64", "bool"))
 
 #: The largest finite number of each float dtype.
 LARGEST = {"f64": math.inf, "f32": 3.4028234663852886e38, "bf16": 3.3895313892515355e38, "f16": 65504.0}

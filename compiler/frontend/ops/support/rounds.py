@@ -13,6 +13,7 @@ from sexpgpu.diagnostics.record import fresh, record
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
+    from sexpgpu.compiler.frontend.trace import Leaving
 
 
 @record(eq=False)
@@ -24,7 +25,7 @@ class RoundIndex(Tensor):
 class Rounds:
     """One loop around the place that is being staged. `place` is the operation before which what does not belong into
     the loop is put; `depth` the number of scopes around it. In a `layered` loop every parameter is a stack of one for
-    each round, and `layers` holds the parts of those that were met."""
+    each round, and `layers` holds the parts of those that were met, buffers too; `leaving` is that of a `Region`."""
 
     place: ir.Operation
     block: ir.Block
@@ -33,6 +34,7 @@ class Rounds:
     depth: int
     layered: bool = False
     layers: dict[str, Tensor] = fresh(factory=dict)
+    leaving: dict[tuple[str, str], Leaving] = fresh(factory=dict)
 
 
 #: What a round gives: the carried values after it, and the rows of the stacks it fills.
@@ -53,7 +55,10 @@ def counted(call: BuiltinCall, trips: int, initial: Sequence[ir.Value], body: Bo
     trace.loops.append(rounds)
     try:
         with ir.InsertionPoint(block):
-            after, rows = body(index, list(block.arguments)[1:])
+            with trace.within_region(rounds):
+                after, rows = body(index, list(block.arguments)[1:])
+            own = len(rows)
+            rows = [*rows, *(v for leaving in rounds.leaving.values() for v in leaving.values)]
             row_types = [ir.RankedTensorType(v.type) for v in rows]
             stacks = [block.add_argument(hlo.tensor_type([trips, *t.shape], t.element_type), ir.Location.current)
                       for t in row_types]
@@ -72,8 +77,9 @@ def counted(call: BuiltinCall, trips: int, initial: Sequence[ir.Value], body: Bo
     finally:
         trace.loops.pop()
         holder.erase()
-    results = list(loop.results)[1:]
-    return results[:len(initial)], results[len(initial):]
+    results, stacks = list(loop.results)[1:len(initial) + 1], list(loop.results)[len(initial) + 1:]
+    trace.left(rounds, stacks[own:])
+    return results, stacks[:own]
 
 
 def row(stack: ir.Value, index: ir.Value, trips: int, backwards: bool = False) -> ir.Value:

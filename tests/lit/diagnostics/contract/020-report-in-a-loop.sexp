@@ -4,7 +4,7 @@
 (include "../Inputs/all-but-model.sexp")
 
 (defun model (x)
-  (repeat 3 (fn (h i)
-              (metric :size (norm h))
-              (matmul h (param "w" [16 16])))
-          x))
+  (first (scan (fn (h i)
+                 (metric :size (norm h))
+                 (list (matmul h (param "w" [16 16])) nil))
+               x nil :length 3)))
