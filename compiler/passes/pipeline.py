@@ -15,6 +15,7 @@ from sexpgpu.compiler.passes import (
     blocks,
     cost,
     counters,
+    direct,
     evaluations,
     optimizer,
     parameters,
@@ -51,8 +52,8 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), patches.PASS,
-                                               products.PASS)}
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), direct.PASS,
+                                               patches.PASS, products.PASS)}
 
 
 @dataclass(slots=True)
