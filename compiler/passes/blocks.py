@@ -1,7 +1,8 @@
-"""Short rounds run several at a time, and loops that fill stacks in blocks, so that their time is linear in the rounds.
+"""Light rounds run several at a time, and loops that fill stacks in blocks: their time is linear in the rounds.
 
 Each time around, the host records and submits what the device is to do, which costs more than the arithmetic of a small
-cell. So up to eight rounds of a light body stand in one; what is left over stands after the loop.
+cell. So up to eight rounds of a light body of a loop through time (`hlo.CELL`) stand in one; what is left over stands
+after the loop.
 
 A stack that is carried through a loop is copied whole each time around by the code generator, which does not see that
 the old one is dead. A block of rounds fills a small stack, and an outer loop moves that into the large one: a round
@@ -25,8 +26,6 @@ from sexpgpu.compiler.passes.counted import Count, Written, count_of, written
 SHORT = 8
 #: From this many rounds on there are three levels.
 LONG = 256
-
-
 #: Rounds that stand in one, at most.
 MOST_TOGETHER = 8
 #: A light body: operations that compute, and the numbers all of them give.
@@ -188,13 +187,16 @@ def _inner_first(block: ir.Block) -> list[ir.Operation]:
 def apply(module: ir.Module, options: NoOptions) -> None:
     for func in fn.functions(module):
         for op in _inner_first(fn.body(func)):
+            cell = hlo.CELL in op.attributes
+            if cell:
+                del op.attributes[hlo.CELL]
             count = count_of(op)
             if count is None or count.trips <= SHORT or count.start != 0 or count.step != 1:
                 continue
             body = op.regions[1].blocks[0]
             stacks = {i: w for i in range(len(op.operands)) if i != count.index
                       and (w := written(body, i, count)) is not None}
-            unit = together(count.trips) if _is_light(body) else 1
+            unit = together(count.trips) if cell and _is_light(body) else 1
             if stacks or unit > 1:
                 _rewrite(_Loop(op, count, stacks, unit))
 
