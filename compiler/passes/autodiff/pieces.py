@@ -61,6 +61,11 @@ def _side_by_side(cotangents: Sequence[ir.Value]) -> ir.Value | None:
     return hlo.concatenate([p.value for p in pieces], axis)
 
 
+def gathered(cotangents: Sequence[ir.Value]) -> Sequence[ir.Value]:
+    """As they are while all are pieces, which more may complete; else their sum."""
+    return cotangents if all(_piece(c) is not None for c in cotangents) else [joined(cotangents)]
+
+
 def joined(cotangents: Sequence[ir.Value]) -> ir.Value:
     """The sum of at least one."""
     whole = _side_by_side(cotangents) if len(cotangents) > 1 else None

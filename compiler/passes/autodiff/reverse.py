@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.autodiff.pieces import joined
+from sexpgpu.compiler.passes.autodiff.pieces import gathered, joined
 from sexpgpu.compiler.passes.autodiff.rules import DERIVED_MARKERS, RULES, SILENT_MARKERS, ZERO, NoDerivative, Primal
 from sexpgpu.compiler.passes.spans import chain_of, span_of
 from sexpgpu.diagnostics import Diagnostic, Label, SexpError
@@ -87,7 +87,7 @@ def backpropagate(ops: Sequence[ir.Operation], seeds: Sequence[tuple[ir.Value, i
 
     def accumulate(value: ir.Value, cotangent: ir.Value) -> None:
         assert cotangent.type == value.type, f"cotangent {cotangent.type} of {value}"
-        parts.setdefault(value, []).append(cotangent)
+        parts[value] = gathered([*parts.get(value, []), cotangent])
 
     def arrived_at(value: ir.Value) -> ir.Value | None:
         if value not in parts:
