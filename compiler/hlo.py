@@ -489,6 +489,11 @@ def counted_loop(trips: int, initial: Sequence[ir.Value],
                   lambda c: [add(c[0], one), *step(c[0], c[1:])])[1:]
 
 
+#: On a loop through time: of a light body several rounds may stand in one, for what it costs to go around once. A loop
+#: over layers, whose code would grow, has none.
+CELL = "sexp.cell"
+
+
 # -- random bits ------------------------------------------------------------------------------------------------------
 
 def rng_bits(state: ir.Value, shape: Dims, element: str = "ui32") -> ir.Value:

@@ -1,15 +1,20 @@
-"""Loops that fill stacks run in blocks, so that their time is linear in the number of rounds.
+"""Light rounds run several at a time, and loops that fill stacks in blocks: their time is linear in the rounds.
 
-A stack that is carried through a loop is copied whole in each round by the code generator, which does not see that the
-old one is dead. A block of rounds fills a small stack, and an outer loop moves that into the large one: a round copies
-a block, not the whole (two levels below 256 rounds, three above). Applies to carried values of which each round writes
-its own row and reads none (`counted.written`); the last block may be shorter, so its bound is computed.
+Each time around, the host records and submits what the device is to do, which costs more than the arithmetic of a small
+cell. So up to eight rounds of a light body of a loop through time (`hlo.CELL`) stand in one; what is left over stands
+after the loop.
+
+A stack that is carried through a loop is copied whole each time around by the code generator, which does not see that
+the old one is dead. A block of rounds fills a small stack, and an outer loop moves that into the large one: a round
+copies a block, not the whole. Applies to carried values of which each round writes its own row and reads none
+(`counted.written`); the last block may be shorter, so its bound is computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
@@ -21,13 +26,21 @@ from sexpgpu.compiler.passes.counted import Count, Written, count_of, written
 SHORT = 8
 #: From this many rounds on there are three levels.
 LONG = 256
+#: Rounds that stand in one, at most.
+MOST_TOGETHER = 8
+#: A light body: operations that compute, and the numbers all of them give.
+LIGHT_OPERATIONS, LIGHT_NUMBERS = 128, 1 << 19
 
 
-def levels_of(rounds: int) -> list[int]:
-    """How many parts each level has, the innermost first: their product is at least `rounds`."""
-    depth = 2 if rounds < LONG else 3
+def together(rounds: int) -> int:
+    """How many rounds stand in one: few are left over, else as many as may be."""
+    return min(range(MOST_TOGETHER // 2, MOST_TOGETHER + 1), key=lambda n: (rounds % n, -n))
+
+
+def levels_of(units: int, depth: int) -> list[int]:
+    """How many parts each level has, the innermost first: their product is at least `units`."""
     inner = []
-    left = rounds
+    left = units
     for level in range(depth, 1, -1):
         size = max(2, round(left ** (1 / level)))
         size = next((s for s in range(size, size + 3) if left % s == 0), size)
@@ -36,17 +49,30 @@ def levels_of(rounds: int) -> list[int]:
     return [*inner, left]
 
 
+def _is_light(body: ir.Block) -> bool:
+    ops = [op.operation for op in body.operations][:-1]
+    numbers = sum(prod(hlo.shape_of(r)) for op in ops for r in op.results if op.name != "stablehlo.constant")
+    return not any(len(op.regions) and op.name != "stablehlo.reduce" for op in ops) and numbers <= LIGHT_NUMBERS \
+        and sum(op.name != "stablehlo.constant" for op in ops) <= LIGHT_OPERATIONS
+
+
 @dataclass(frozen=True, slots=True)
-class _Filling:
-    """A loop with the stacks it fills, by carried index."""
+class _Loop:
+    """A loop with the stacks it fills, by carried index; `unit` rounds stand in one."""
 
     op: ir.Operation
     count: Count
     stacks: dict[int, Written]
+    unit: int
 
     @property
     def body(self) -> ir.Block:
         return self.op.regions[1].blocks[0]
+
+    @property
+    def rounds(self) -> int:
+        """Those in whole units."""
+        return self.count.trips // self.unit * self.unit
 
 
 def _loop(bound: ir.Value, initial: Sequence[ir.Value],
@@ -60,9 +86,8 @@ def _number(n: int) -> ir.Value:
     return hlo.splat(n, [], "i32")
 
 
-def _round(loop: _Filling, index: ir.Value, local: ir.Value, size: int, carried: Sequence[ir.Value],
-           stacks: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
-    """The body once: round `index` of all, `local` of its block of `size`."""
+def _round(loop: _Loop, index: ir.Value, carried: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
+    """The body once, round `index`: what is carried on, and the rows of the stacks."""
     body, count = loop.body, loop.count
     kind = hlo.element_type(body.arguments[count.index])
     mapping = dict(zip([a for i, a in enumerate(body.arguments) if i != count.index and i not in loop.stacks], carried,
@@ -73,31 +98,39 @@ def _round(loop: _Filling, index: ir.Value, local: ir.Value, size: int, carried:
     for place, op in enumerate(ops):
         if place not in skipped:
             fn.clone_one(op, mapping)
-    filled = []
-    for stack, w in zip(stacks, loop.stacks.values(), strict=True):
-        at = local if w.order == "forward" else hlo.subtract(_number(size - 1), local)
-        filled.append(_put(stack, mapping.get(w.op.operands[1], w.op.operands[1]), at))
-    after = [mapping.get(v, v) for i, v in enumerate(end.operands) if i != count.index and i not in loop.stacks]
-    return after, filled
+    rows = [w.op.operands[1] for w in loop.stacks.values()]
+    after = [v for i, v in enumerate(end.operands) if i != count.index and i not in loop.stacks]
+    return [mapping.get(v, v) for v in after], [mapping.get(v, v) for v in rows]
+
+
+def _rounds(loop: _Loop, base: ir.Value, carried: Sequence[ir.Value], number: int
+            ) -> tuple[list[ir.Value], list[ir.Value]]:
+    """Some rounds from `base` on, one after the other: what is carried on, and the parts of the stacks."""
+    after, rows = list(carried), []
+    for k in range(number):
+        after, row = _round(loop, hlo.add(base, _number(k)) if k else base, after)
+        rows.append(row)
+    parts = [list(part) if w.order == "forward" else list(reversed(part))
+             for part, w in zip(zip(*rows, strict=True), loop.stacks.values(), strict=True)]
+    return after, [hlo.concatenate(p, 0) if number > 1 else p[0] for p in parts]
 
 
 def _put(stack: ir.Value, part: ir.Value, at: ir.Value) -> ir.Value:
     return hlo.dynamic_update_slice(stack, part, [at, *[_number(0)] * (len(hlo.shape_of(stack)) - 1)])
 
 
-def _run(loop: _Filling, levels: Sequence[int], base: ir.Value, carried: Sequence[ir.Value], even: bool
+def _run(loop: _Loop, levels: Sequence[int], base: ir.Value, carried: Sequence[ir.Value], even: bool
          ) -> tuple[list[ir.Value], list[ir.Value]]:
     """The rounds from `base` on, as many as the levels hold and there are: carried values, and stacks of that size."""
+    if not levels:
+        return _rounds(loop, base, carried, loop.unit)
     *inner, parts = levels
-    unit = 1
-    for n in inner:
-        unit *= n
-    rounds = loop.count.trips
+    unit = loop.unit * prod(inner)
     outermost = not isinstance(base.owner, ir.Block) and base.owner.name == "stablehlo.constant"
-    bound = _number(-(-rounds // unit)) if outermost else _number(parts)
+    bound = _number(-(-loop.rounds // unit)) if outermost else _number(parts)
     if not even and not outermost:
         # What is left, in units, rounded up; the last block may be shorter.
-        left = hlo.subtract(_number(rounds + unit - 1), base)
+        left = hlo.subtract(_number(loop.rounds + unit - 1), base)
         bound = hlo.minimum(bound, hlo.divide(left, _number(unit)) if unit > 1 else left)
     kinds = [ir.RankedTensorType(loop.op.operands[i].type) for i in loop.stacks]
     empty = [hlo.splat(0, [parts * unit, *t.shape[1:]], t.element_type) for t in kinds]
@@ -105,33 +138,34 @@ def _run(loop: _Filling, levels: Sequence[int], base: ir.Value, carried: Sequenc
 
     def step(k: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
         start = hlo.add(base, k if unit == 1 else hlo.multiply(k, _number(unit)))
-        if not inner:
-            after, stacks = _round(loop, start, k, parts, values[:n], values[n:])
-            return [*after, *stacks]
         after, part = _run(loop, inner, start, values[:n], even)
         places = [k if w.order == "forward" else hlo.subtract(_number(parts - 1), k) for w in loop.stacks.values()]
-        return [*after, *(_put(s, p, hlo.multiply(at, _number(unit)))
+        return [*after, *(_put(s, p, hlo.multiply(at, _number(unit)) if unit > 1 else at)
                           for s, p, at in zip(values[n:], part, places, strict=True))]
 
     results = _loop(bound, [*carried, *empty], step)
     return results[:n], results[n:]
 
 
-def _rewrite(loop: _Filling) -> None:
+def _rewrite(loop: _Loop) -> None:
     op, count = loop.op, loop.count
-    levels = levels_of(count.trips)
-    held = 1
-    for n in levels:
-        held *= n
+    units, rest = divmod(count.trips, loop.unit)
+    depth = 1 + (count.trips >= LONG) + (loop.unit == 1) if loop.stacks else 1
+    levels = levels_of(units, depth)
+    held = prod(levels) * loop.unit
     others = [i for i in range(len(op.operands)) if i != count.index and i not in loop.stacks]
     with ir.InsertionPoint(op), op.location:
-        carried, stacks = _run(loop, levels, _number(0), [op.operands[i] for i in others], held == count.trips)
+        carried, stacks = _run(loop, levels, _number(0), [op.operands[i] for i in others], held == loop.rounds)
         whole = []
         for stack, w in zip(stacks, loop.stacks.values(), strict=True):
             shape = hlo.shape_of(stack)
-            first = 0 if w.order == "forward" else held - count.trips
-            whole.append(stack if held == count.trips else hlo.slice_(
-                stack, [first, *[0] * (len(shape) - 1)], [first + count.trips, *shape[1:]]))
+            first = 0 if w.order == "forward" else held - loop.rounds
+            whole.append(stack if held == loop.rounds else hlo.slice_(
+                stack, [first, *[0] * (len(shape) - 1)], [first + loop.rounds, *shape[1:]]))
+        if rest:
+            carried, parts = _rounds(loop, _number(loop.rounds), carried, rest)
+            whole = [hlo.concatenate([s, p] if w.order == "forward" else [p, s], 0)
+                     for s, p, w in zip(whole, parts, loop.stacks.values(), strict=True)]
         last = hlo.splat(count.trips, [], hlo.element_type(op.operands[count.index]))
     new = {count.index: last, **dict(zip(others, carried, strict=True)), **dict(zip(loop.stacks, whole, strict=True))}
     for i, result in enumerate(op.results):
@@ -153,14 +187,18 @@ def _inner_first(block: ir.Block) -> list[ir.Operation]:
 def apply(module: ir.Module, options: NoOptions) -> None:
     for func in fn.functions(module):
         for op in _inner_first(fn.body(func)):
+            cell = hlo.CELL in op.attributes
+            if cell:
+                del op.attributes[hlo.CELL]
             count = count_of(op)
             if count is None or count.trips <= SHORT or count.start != 0 or count.step != 1:
                 continue
             body = op.regions[1].blocks[0]
             stacks = {i: w for i in range(len(op.operands)) if i != count.index
                       and (w := written(body, i, count)) is not None}
-            if stacks:
-                _rewrite(_Filling(op, count, stacks))
+            unit = together(count.trips) if cell and _is_light(body) else 1
+            if stacks or unit > 1:
+                _rewrite(_Loop(op, count, stacks, unit))
 
 
-PASS = Pass("blocks", "loops that fill stacks run in blocks, in linear time", apply)
+PASS = Pass("blocks", "light rounds run several at a time, and loops that fill stacks in blocks", apply)

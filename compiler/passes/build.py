@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
+from sexpgpu.compiler.passes import direct, patches, products
 from sexpgpu.compiler.passes import manifest as mf
-from sexpgpu.compiler.passes import patches, products
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
@@ -43,6 +43,8 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
 def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass, Options]]:
     """What brings operations into the forms that a target's code generator does well, and gets right."""
     passes: list[tuple[Pass, Options]] = []
+    if target.avx2:
+        passes.append((direct.PASS, NoOptions()))
     if target.kind == "cpu":
         passes.append((patches.PASS, NoOptions()))
     if target.avx2:

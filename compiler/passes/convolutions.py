@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from iree.compiler import ir
+from sexpgpu.compiler import hlo
 from sexpgpu.compiler.hlo import shape_of
 from sexpgpu.compiler.passes.reading import dims_of
 
@@ -61,6 +62,15 @@ def settings_of(op: ir.Operation) -> Conv | None:
     return Conv(dims_of(op, "window_strides") or ones, pairs_of(op, "padding", n),
                  dims_of(op, "rhs_dilation") or ones, dims_of(op, "lhs_dilation") or ones,
                  ir.IntegerAttr(op.attributes["feature_group_count"]).value)
+
+
+def padded(x: ir.Value, c: Conv) -> ir.Value:
+    """`x`, channels last, with the zeros around it and the holes between that the settings ask for."""
+    if all(h == 1 for h in c.holes) and all(p == (0, 0) for p in c.padding):
+        return x
+    zero = hlo.splat(0, [], hlo.element_type(x))
+    return hlo.pad(x, zero, [0, *(low for low, _ in c.padding), 0], [0, *(high for _, high in c.padding), 0],
+                   [0, *(h - 1 for h in c.holes), 0])
 
 
 def forth(order: Sequence[int]) -> list[int]:

@@ -16,7 +16,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.convolutions import Conv, back, forth, kernel_forth, layout_of, settings_of
+from sexpgpu.compiler.passes.convolutions import Conv, back, forth, kernel_forth, layout_of, padded, settings_of
 
 #: Numbers in the patches of one convolution.
 MOST = 1 << 26
@@ -27,10 +27,7 @@ MOST_POSITIONS = 64
 def _patches(x: ir.Value, window: list[int], out: list[int], c: Conv) -> ir.Value:
     """[batch space… channels] -> [batch · out, positions · channels]."""
     batch, *_, channels = hlo.shape_of(x)
-    if any(h > 1 for h in c.holes) or any(p != (0, 0) for p in c.padding):
-        zero = hlo.splat(0, [], hlo.element_type(x))
-        x = hlo.pad(x, zero, [0, *(low for low, _ in c.padding), 0], [0, *(high for _, high in c.padding), 0],
-                    [0, *(h - 1 for h in c.holes), 0])
+    x = padded(x, c)
     parts = []
     for at in itertools.product(*(range(k) for k in window)):
         start = [o * d for o, d in zip(at, c.dilation, strict=True)]

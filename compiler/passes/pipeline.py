@@ -15,7 +15,9 @@ from sexpgpu.compiler.passes import (
     blocks,
     cost,
     counters,
+    direct,
     evaluations,
+    narrow,
     optimizer,
     parameters,
     patches,
@@ -38,6 +40,7 @@ PIPELINE: tuple[Pass, ...] = (
     random.PASS,
     counters.PASS,
     autodiff.PASS,
+    narrow.PASS,
     peak.PASS,
     precision.PASS,
     cost.PASS,
@@ -51,8 +54,8 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), patches.PASS,
-                                               products.PASS)}
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), direct.PASS,
+                                               patches.PASS, products.PASS)}
 
 
 @dataclass(slots=True)

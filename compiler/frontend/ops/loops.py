@@ -82,7 +82,7 @@ def _scan(call: BuiltinCall, step: Step, carry: object, xs: object, trips: int, 
         outputs.append(y)
         return same_type(call, carry, after), [leaf.value for leaf in leaves(y)]
 
-    results, stacks = counted(call, trips, [leaf.value for leaf in leaves(carry)], body, backwards=backwards)
+    results, stacks = counted(call, trips, [leaf.value for leaf in leaves(carry)], body, backwards=backwards, cell=True)
     return rebuilt(carry, results), rebuilt(outputs[0], stacks, lead=(Dim(trips),))
 
 

@@ -26,6 +26,7 @@ from sexpgpu.compiler.frontend.ops.support.staged import (
     tensor,
 )
 from sexpgpu.compiler.frontend.values import Tensor
+from sexpgpu.compiler.transposed import transposed
 from sexpgpu.diagnostics.record import record
 
 GROUP = "nets"
@@ -165,9 +166,10 @@ def conv_transpose(call: Call, x: object, kernel: object, stride: object, paddin
             before = k - 1
         low.append(before)
         high.append(total - before)
-    zero = hlo.splat(0, [], x.dtype.mlir)
-    spread = hlo.pad(x.value, zero, [0, *low, 0], [0, *high, 0], [0, *(s - 1 for s in strides), 0])
-    value = hlo.convolution(spread, kernel.value, strides=[1] * axes, padding=[(0, 0)] * axes, dilation=[1] * axes)
+    out = [(int(n) - 1) * s + lo + hi + 2 - k
+           for n, s, lo, hi, k in zip(x.shape[1:-1], strides, low, high, size, strict=True)]
+    turned = hlo.reverse(hlo.transpose(kernel.value, [*range(axes), axes + 1, axes]), list(range(axes)))
+    value = transposed(x.value, turned, strides, [k - 1 - lo for k, lo in zip(size, low, strict=True)], out)
     return give(call, value, x.dtype, [x.shape[0], *hlo.shape_of(value)[1:-1], kernel.shape[-1]])
 
 

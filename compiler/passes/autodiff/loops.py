@@ -113,6 +113,12 @@ class _Loop:
         return [i for i in needed if i != self.count.index and not self.invariant(i)]
 
 
+def _alike(loop: ir.Operation, results: Sequence[ir.Value]) -> None:
+    """What may be done with the rounds of a loop may be done with those of the one that gives these results."""
+    if hlo.CELL in loop.attributes and results:
+        results[0].owner.attributes[hlo.CELL] = loop.attributes[hlo.CELL]
+
+
 def _index(counter: ir.Value, count: Count) -> ir.Value:
     """The round's number, from the counter."""
     kind = hlo.element_type(counter)
@@ -135,6 +141,7 @@ def _with_stacks(loop: _Loop, stacked: Sequence[int]) -> list[ir.Value]:
             return [*replay(body, carried[:n])[1], *stacks]
 
         results = hlo.while_(initial, lambda carried: replay(test, carried[:n])[1][0], step)
+        _alike(op, results)
     for old, new in zip(op.results, results[:n], strict=True):
         old.replace_all_uses_with(new)
     return results[n:]
@@ -186,6 +193,7 @@ def _reverse(loop: _Loop) -> list[ir.Value]:
         return [*carried, *summed, *by_row]
 
     results = hlo.counted_loop(count.trips, [*first, *totals], round_back)
+    _alike(op, results)
     op.erase()
     return results
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.autodiff.pieces import gathered, joined
 from sexpgpu.compiler.passes.autodiff.rules import DERIVED_MARKERS, RULES, SILENT_MARKERS, ZERO, NoDerivative, Primal
 from sexpgpu.compiler.passes.spans import chain_of, span_of
 from sexpgpu.diagnostics import Diagnostic, Label, SexpError
@@ -82,17 +83,24 @@ def backpropagate(ops: Sequence[ir.Operation], seeds: Sequence[tuple[ir.Value, i
     missing = [op for op in ops if any(r in active for r in op.results) and not _has_rule(op)]
     if missing:
         raise SexpError(*(_no_rule(_called(op), op.location) for op in missing))
-    cotangents: dict[ir.Value, ir.Value] = {}
+    parts: dict[ir.Value, list[ir.Value]] = {}
 
     def accumulate(value: ir.Value, cotangent: ir.Value) -> None:
         assert cotangent.type == value.type, f"cotangent {cotangent.type} of {value}"
-        cotangents[value] = hlo.add(cotangents[value], cotangent) if value in cotangents else cotangent
+        parts[value] = gathered([*parts.get(value, []), cotangent])
+
+    def arrived_at(value: ir.Value) -> ir.Value | None:
+        if value not in parts:
+            return None
+        parts[value] = [joined(parts[value])]
+        return parts[value][0]
 
     for value, cotangent in seeds:
         if value in active:
             accumulate(value, cotangent)
     for op in reversed(ops):
-        arrived = [cotangents.get(r) for r in op.results]
+        with op.location:
+            arrived = [arrived_at(r) for r in op.results]
         if all(c is None for c in arrived):
             continue
         with op.location:
@@ -106,4 +114,4 @@ def backpropagate(ops: Sequence[ir.Operation], seeds: Sequence[tuple[ir.Value, i
                         accumulate(value, thunk())
             except NoDerivative as no:
                 raise SexpError(_no_rule(name, location, str(no), no.code)) from None
-    return [cotangents.get(v) for v in wrt]
+    return [arrived_at(v) for v in wrt]

@@ -18,8 +18,18 @@ from sexpgpu.compiler.hlo import element_type, pad, shape_of, slice_, zeros_like
 from sexpgpu.compiler.passes.autodiff.reverse import backpropagate
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 from sexpgpu.compiler.passes.autodiff.shape import zero
-from sexpgpu.compiler.passes.convolutions import Conv, back, forth, kernel_forth, layout_of, pairs_of, settings_of
+from sexpgpu.compiler.passes.convolutions import (
+    Conv,
+    back,
+    forth,
+    kernel_forth,
+    layout_of,
+    padded,
+    pairs_of,
+    settings_of,
+)
 from sexpgpu.compiler.passes.reading import dims_of, reducer_of
+from sexpgpu.compiler.transposed import transposed
 
 #: More window positions than this are not unrolled.
 MOST_POSITIONS = 1024
@@ -28,8 +38,7 @@ MOST_POSITIONS = 1024
 def _of_kernel(g: ir.Value, x: ir.Value, kernel_shape: Sequence[int], c: Conv) -> ir.Value:
     """All channels last; one dot a kernel position, stacked."""
     n = len(c.strides)
-    x = pad(x, zero(x), [0, *(lo for lo, _ in c.padding), 0], [0, *(hi for _, hi in c.padding), 0],
-            [0, *(h - 1 for h in c.holes), 0]) if any(c.holes[i] > 1 or c.padding[i] != (0, 0) for i in range(n)) else x
+    x = padded(x, c)
     space_out = shape_of(g)[1:-1]
     batch, channels, features = shape_of(x)[0], shape_of(x)[-1], shape_of(g)[-1]
     over = list(range(n + 1))
@@ -52,8 +61,11 @@ def _of_kernel(g: ir.Value, x: ir.Value, kernel_shape: Sequence[int], c: Conv) -
 
 
 def _of_input(g: ir.Value, kernel: ir.Value, shape: Sequence[int], c: Conv) -> ir.Value:
-    """All channels last; a convolution of the cotangent, holes put in for the strides, with the kernel turned round."""
+    """All channels last; a convolution of the cotangent with the kernel turned round."""
     n = len(c.strides)
+    if c.groups == 1 and all(d == 1 for d in (*c.dilation, *c.holes)):
+        return transposed(g, kernel, c.strides, [low for low, _ in c.padding], shape[1:-1])
+    # Holes are put in for the strides.
     space, out, window = shape[1:-1], shape_of(g)[1:-1], shape_of(kernel)[:n]
     low, high = [], []
     for i in range(n):

@@ -42,9 +42,9 @@ Body = "Callable[[RoundIndex, Sequence[ir.Value]], tuple[Sequence[ir.Value], Seq
 
 
 def counted(call: BuiltinCall, trips: int, initial: Sequence[ir.Value], body: Body, *, layered: bool = False,
-            backwards: bool = False) -> tuple[list[ir.Value], list[ir.Value]]:
+            backwards: bool = False, cell: bool = False) -> tuple[list[ir.Value], list[ir.Value]]:
     """The carried values after all rounds, and the stacks `[trips, …]`; with `backwards`, round r fills row
-    `trips - 1 - r`."""
+    `trips - 1 - r`. `cell` is for `hlo.CELL`."""
     trace = call.evaluator.trace
     start, one, bound = (hlo.splat(n, [], "i32") for n in (0, 1, trips))
     holder = ir.Operation.create("scf.execute_region", regions=1)
@@ -69,7 +69,8 @@ def counted(call: BuiltinCall, trips: int, initial: Sequence[ir.Value], body: Bo
             hlo.return_([hlo.add(block.arguments[0], one), *after, *filled])
         empty = [hlo.splat(0, [trips, *t.shape], t.element_type) for t in row_types]
         every = [*types, *(s.type for s in stacks)]
-        loop = hlo.make("stablehlo.while", every, [start, *initial, *empty], regions=2)
+        loop = hlo.make("stablehlo.while", every, [start, *initial, *empty],
+                        {hlo.CELL: ir.UnitAttr.get()} if cell else {}, regions=2)
         test = hlo.block(loop.regions[0], every)
         with ir.InsertionPoint(test):
             hlo.return_([hlo.compare("LT", test.arguments[0], bound)])
