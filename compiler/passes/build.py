@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 from sexpgpu.compiler.passes import manifest as mf
-from sexpgpu.compiler.passes import patches, products
+from sexpgpu.compiler.passes import patches, products, rows
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
@@ -47,7 +47,10 @@ def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass
         passes.append((patches.PASS, NoOptions()))
     if target.avx2:
         passes.append((products.PASS, NoOptions()))
-    return [*passes, (LEGALIZE[target.kind], LegalizeOptions(disabled))]
+    passes.append((LEGALIZE[target.kind], LegalizeOptions(disabled)))
+    if target.kind == "cpu":
+        passes.append((rows.PASS, NoOptions()))
+    return passes
 
 
 def note_target(module: ir.Module, target: Target) -> None:

@@ -23,6 +23,7 @@ from sexpgpu.compiler.passes import (
     precision,
     products,
     random,
+    rows,
     share,
     state,
 )
@@ -52,7 +53,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), patches.PASS,
-                                               products.PASS)}
+                                               products.PASS, rows.PASS)}
 
 
 @dataclass(slots=True)

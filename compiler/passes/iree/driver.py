@@ -28,7 +28,7 @@ COMMON_FLAGS = (
 
 #: Measured; see docs/passes.md.
 TARGET_FLAGS: dict[str, tuple[str, ...]] = {
-    "cpu": ("--iree-global-opt-data-tiling",),
+    "cpu": ("--iree-global-opt-data-tiling", "--iree-llvmcpu-reassociate-fp-reductions"),
     "vulkan": (),
     "cuda": (),
 }
