@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 from sexpgpu.compiler.passes import manifest as mf
-from sexpgpu.compiler.passes import patches, products, rows
+from sexpgpu.compiler.passes import patches, products, rows, windows
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
@@ -44,7 +44,7 @@ def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass
     """What brings operations into the forms that a target's code generator does well, and gets right."""
     passes: list[tuple[Pass, Options]] = []
     if target.kind == "cpu":
-        passes.append((patches.PASS, NoOptions()))
+        passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions())]
     if target.avx2:
         passes.append((products.PASS, NoOptions()))
     passes.append((LEGALIZE[target.kind], LegalizeOptions(disabled)))

@@ -26,6 +26,7 @@ from sexpgpu.compiler.passes import (
     rows,
     share,
     state,
+    windows,
 )
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass, PassTextError, parse_pass
@@ -53,7 +54,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), patches.PASS,
-                                               products.PASS, rows.PASS)}
+                                               windows.PASS, products.PASS, rows.PASS)}
 
 
 @dataclass(slots=True)
