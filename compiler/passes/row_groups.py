@@ -17,8 +17,8 @@ from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.reading import dims_of, reducer_of
 
 CHEAP = frozenset(f"stablehlo.{n}" for n in (
-    "abs", "add", "and", "clamp", "compare", "convert", "divide", "maximum", "minimum", "multiply", "negate", "not", "or",
-    "rsqrt", "select", "sign", "sqrt", "subtract", "xor")) | {"chlo.square"}
+    "abs", "add", "and", "clamp", "compare", "convert", "divide", "maximum", "minimum", "multiply", "negate", "not",
+    "or", "rsqrt", "select", "sign", "sqrt", "subtract", "xor")) | {"chlo.square"}
 ELEMENTWISE = CHEAP | frozenset(f"stablehlo.{n}" for n in (
     "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "power", "tanh")) | {"chlo.erf"}
 #: Cost nothing inside a kernel that needs them.
@@ -66,6 +66,11 @@ class Group:
 
 def shape_of(value: ir.Value) -> tuple[int, ...] | None:
     return tuple(hlo.shape_of(value)) if isinstance(value.type, ir.RankedTensorType) else None
+
+
+def reads(op: ir.Operation) -> list[ir.Value]:
+    """Its operands, and what its regions use from outside."""
+    return [*op.operands, *(fn.captured(op) if len(op.regions) else ())]
 
 
 def is_sum(op: ir.Operation) -> bool:
@@ -137,8 +142,7 @@ class _Walk:
             chosen = Group(shape_of(op.operands[0]))
             self.groups.append(chosen)
         if chosen is None:
-            read = [*op.operands, *(fn.captured(op) if len(op.regions) else ())]
-            behind = frozenset().union(*(self.needs(v) for v in read))
+            behind = frozenset().union(*(self.needs(v) for v in reads(op)))
             for result in op.results:
                 self.behind[result] = behind
             return

@@ -17,6 +17,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.reading import dims_of
 from sexpgpu.compiler.passes.row_groups import (
     CHEAP,
     MADE,
@@ -26,9 +27,9 @@ from sexpgpu.compiler.passes.row_groups import (
     is_elementwise,
     is_spread,
     producers,
+    reads,
     shape_of,
 )
-from sexpgpu.compiler.passes.reading import dims_of
 
 #: A device binds 32 buffers a kernel.
 MOST_BUFFERS = 24
@@ -95,8 +96,8 @@ class _Kernel:
 
     def _small(self, value: ir.Value) -> bool:
         owner = _owner(value)
-        return shape_of(value) != self.group.shape or owner is not None and (
-            owner.name in (*MADE, "stablehlo.constant") or NUMBER in owner.attributes)
+        return shape_of(value) != self.group.shape or (owner is not None and (
+            owner.name in (*MADE, "stablehlo.constant") or NUMBER in owner.attributes))
 
     # -- what others read of it ---------------------------------------------------------------------------------------
 
@@ -133,7 +134,7 @@ class _Kernel:
                  self.group.shape}
         rows = {v for chain in again.values() if chain for at in chain for v in at.operands
                 if self.group.is_row(v) and _owner(v) in self.ops}
-        kept = [op for op in members if op.results[0] in rows or self._outside(op) and not again.get(op)]
+        kept = [op for op in members if op.results[0] in rows or (self._outside(op) and not again.get(op))]
         if len(kept) + sum(not _constant(v) for v in self._inputs()) > MOST_BUFFERS:
             return
         needed = closure(kept, producers, self.ops)
@@ -196,7 +197,7 @@ class _Kernel:
         mine, moved = set(members), []
         behind = {op.results[0] for op in members}
         for op in [o.operation for o in self.block.operations][first:last + 1]:
-            if op not in mine and any(v in behind for v in (*op.operands, *(fn.captured(op) if len(op.regions) else ()))):
+            if op not in mine and any(v in behind for v in reads(op)):
                 behind.update(op.results)
                 moved.append(op)
         after = members[-1]

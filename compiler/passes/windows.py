@@ -1,8 +1,8 @@
 """Windows that stand side by side, as plain reductions; for processors.
 
-The code generator treats every reduction over windows as a convolution: 2 x 2 over 28 x 28 pixels took four times as
-long as a pass over them. Without overlap, padding or holes each axis falls apart into windows and places, and the places
-are reduced. Measured in docs/benchmarks.md.
+The code generator treats every reduction over windows as a convolution: 2 x 2 over 28 x 28 pixels took five times as
+long as a reduction of the same numbers. Without overlap, padding or holes each axis falls apart into windows and
+places, and the places are reduced. Measured in docs/benchmarks.md.
 """
 
 from __future__ import annotations
