@@ -17,12 +17,14 @@ from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.reading import dims_of, reducer_of
 
 CHEAP = frozenset(f"stablehlo.{n}" for n in (
-    "abs", "add", "and", "clamp", "compare", "convert", "divide", "maximum", "minimum", "multiply", "negate", "not",
-    "or", "rsqrt", "select", "sign", "sqrt", "subtract", "xor")) | {"chlo.square"}
+    "abs", "add", "and", "clamp", "compare", "convert", "divide", "is_finite", "maximum", "minimum", "multiply",
+    "negate", "not", "or", "rsqrt", "select", "sign", "sqrt", "subtract", "xor")) | {"chlo.square"}
 ELEMENTWISE = CHEAP | frozenset(f"stablehlo.{n}" for n in (
     "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "power", "tanh")) | {"chlo.erf"}
 #: Cost nothing inside a kernel that needs them.
 MADE = ("stablehlo.broadcast_in_dim", "stablehlo.iota")
+
+PRODUCTS = ("linalg.matmul", "linalg.batch_matmul", "stablehlo.dot_general", "stablehlo.dot")
 
 #: Shorter rows are no work for a kernel of rows, longer ones do not stay in the nearest cache between its sums.
 SHORTEST, LONGEST = 16, 8192
@@ -34,13 +36,17 @@ MOST, MOST_SUMS = 64, 8
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """`shape` is that of its rows, `before` the groups whose results it reads, `ops` in the order of the block."""
+    """`shape` is that of its rows, `before` the groups whose results it reads, `ops` in the order of the block. `dear`
+    are values that each of their readers inside a kernel would compute again, at the price of an exponential: a sum of
+    them begins another kernel, which reads them. `products` are what is computed on the tiles of a product."""
 
     shape: tuple[int, ...]
     ops: list[ir.Operation] = field(default_factory=list)
     values: set[ir.Value] = field(default_factory=set)
     inputs: set[ir.Value] = field(default_factory=set)
     before: set[Group] = field(default_factory=set)
+    dear: set[ir.Value] = field(default_factory=set)
+    products: set[ir.Value] = field(default_factory=set)
 
     @property
     def row(self) -> tuple[int, ...]:
@@ -56,12 +62,11 @@ class Group:
 
     def part(self, ops: Container[ir.Operation]) -> Group:
         some = [op for op in self.ops if op in ops]
-        return Group(self.shape, some, {op.results[0] for op in some})
+        return Group(self.shape, some, {op.results[0] for op in some}, products=self.products)
 
     def worth_it(self) -> bool:
-        """Whether a row's number comes back to its row, or several sums read the same rows."""
-        spread = any(op.name == "stablehlo.broadcast_in_dim" and op.operands[0] in self.values for op in self.ops)
-        return spread or self.sums > 1
+        """One sum with what follows is a kernel of the code generator's own making."""
+        return self.sums > 1
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...] | None:
@@ -101,7 +106,8 @@ def _fits(op: ir.Operation, group: Group) -> bool:
         return False
     result = op.results[0]
     if is_sum(op):
-        return shape_of(op.operands[0]) == group.shape and group.sums < MOST_SUMS
+        return (shape_of(op.operands[0]) == group.shape and group.sums < MOST_SUMS
+                and op.operands[0] not in group.dear)
     if is_elementwise(op):
         return shape_of(result) == group.shape or group.is_row(result)
     if op.name == "stablehlo.reshape":
@@ -114,6 +120,7 @@ class _Walk:
         self.groups: list[Group] = []
         self.of: dict[ir.Value, Group] = {}
         self.behind: dict[ir.Value, frozenset[Group]] = {}
+        self.products: set[ir.Value] = set()
 
     def needs(self, value: ir.Value) -> frozenset[Group]:
         return frozenset((self.of[value],)) if value in self.of else self.behind.get(value, frozenset())
@@ -136,10 +143,17 @@ class _Walk:
             found += [g for g in self.groups if op.operands[0] in g.inputs]
         return [g for g in reversed(self.groups) if g in found and _fits(op, g) and self.legal(op, g)]
 
+    def follows_product(self, op: ir.Operation) -> bool:
+        """Whether the code generator does this on the tiles of a product, while they are in registers."""
+        return is_elementwise(op) and any(v in self.products and v not in self.of for v in op.operands)
+
     def visit(self, op: ir.Operation) -> None:
-        chosen = next(iter(self.candidates(op)), None)
+        if op.name in PRODUCTS or op.name == "stablehlo.reshape" and op.operands[0] in self.products or (
+                self.follows_product(op)):
+            self.products.update(op.results)
+        chosen = None if self.follows_product(op) else next(iter(self.candidates(op)), None)
         if chosen is None and is_sum(op):
-            chosen = Group(shape_of(op.operands[0]))
+            chosen = Group(shape_of(op.operands[0]), products=self.products)
             self.groups.append(chosen)
         if chosen is None:
             behind = frozenset().union(*(self.needs(v) for v in reads(op)))
@@ -149,6 +163,9 @@ class _Walk:
         chosen.ops.append(op)
         self.of[op.results[0]] = chosen
         chosen.values.add(op.results[0])
+        if shape_of(op.results[0]) == chosen.shape and (
+                op.name not in (*CHEAP, *MADE) or any(v in chosen.dear for v in op.operands)):
+            chosen.dear.add(op.results[0])
         for value in op.operands:
             if self.of.get(value) is not chosen:
                 chosen.inputs.add(value)

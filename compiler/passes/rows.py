@@ -17,6 +17,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.iree.driver import STACK
 from sexpgpu.compiler.passes.reading import dims_of
 from sexpgpu.compiler.passes.row_groups import (
     CHEAP,
@@ -33,6 +34,8 @@ from sexpgpu.compiler.passes.row_groups import (
 
 #: A device binds 32 buffers a kernel.
 MOST_BUFFERS = 24
+#: Rows that are tiled together, whole: what is computed of them may lie on the stack.
+ROWS = 8
 #: On a broadcast that is to stand for itself.
 NUMBER = "sexp.kernel"
 #: Operations that are computed again rather than stored.
@@ -81,16 +84,21 @@ class _Kernel:
                     break
 
     def _wanted(self, owner: ir.Operation, value: ir.Value, inputs: list[ir.Value]) -> bool:
+        if value in self.group.products:
+            return False
+        if _constant(value):
+            # What is made of numbers alone is equal inside and outside, and so shared: it is the kernel's, or it is not.
+            return owner.name != "stablehlo.constant" and all(u.owner.operation in self.ops for u in value.uses)
         if owner.name in MADE or NUMBER in owner.attributes:
             return True
         if not is_elementwise(owner) or shape_of(value) != self.group.shape:
-            return owner.name != "stablehlo.constant" and _constant(value)
-        if _constant(value):
-            return True
+            return False
         if not is_elementwise(owner, CHEAP):
             return False
         if all(u.owner.operation in self.ops for u in value.uses):
             return True
+        if any(_constant(v) and _owner(v).name != "stablehlo.constant" for v in owner.operands):
+            return False
         wide = {v for v in owner.operands if v not in inputs and not self._small(v)}
         return len(wide) <= 1
 
@@ -138,6 +146,9 @@ class _Kernel:
         if len(kept) + sum(not _constant(v) for v in self._inputs()) > MOST_BUFFERS:
             return
         needed = closure(kept, producers, self.ops)
+        wide = sum(shape_of(op.results[0]) == self.group.shape and op.name not in MADE for op in needed)
+        if wide * ROWS * self.group.shape[-1] * 4 > STACK:
+            return
         self._make_way(members)
         last = members[-1]
         with ir.InsertionPoint(last), last.location:
