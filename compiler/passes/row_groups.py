@@ -93,6 +93,17 @@ def is_elementwise(op: ir.Operation, names: Container[str] = ELEMENTWISE) -> boo
     return op.name in names and all(shape_of(v) == shape_of(op.results[0]) for v in op.operands)
 
 
+def owner_of(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def is_constant(value: ir.Value) -> bool:
+    """Made of numbers alone."""
+    owner = owner_of(value)
+    return owner is not None and (owner.name in ("stablehlo.constant", "stablehlo.iota") or (
+        (owner.name in MADE or is_elementwise(owner)) and all(is_constant(v) for v in owner.operands)))
+
+
 def is_spread(op: ir.Operation, group: Group) -> bool:
     """A row's number for each of its elements."""
     return (op.name == "stablehlo.broadcast_in_dim" and shape_of(op.results[0]) == group.shape
@@ -148,7 +159,7 @@ class _Walk:
         return is_elementwise(op) and any(v in self.products and v not in self.of for v in op.operands)
 
     def visit(self, op: ir.Operation) -> None:
-        if op.name in PRODUCTS or op.name == "stablehlo.reshape" and op.operands[0] in self.products or (
+        if op.name in PRODUCTS or (op.name == "stablehlo.reshape" and op.operands[0] in self.products) or (
                 self.follows_product(op)):
             self.products.update(op.results)
         chosen = None if self.follows_product(op) else next(iter(self.candidates(op)), None)

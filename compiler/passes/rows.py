@@ -25,8 +25,10 @@ from sexpgpu.compiler.passes.row_groups import (
     Group,
     closure,
     groups_of,
+    is_constant,
     is_elementwise,
     is_spread,
+    owner_of,
     producers,
     reads,
     shape_of,
@@ -40,16 +42,6 @@ ROWS = 8
 NUMBER = "sexp.kernel"
 #: Operations that are computed again rather than stored.
 MOST_AGAIN = 8
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
-def _constant(value: ir.Value) -> bool:
-    owner = _owner(value)
-    return owner is not None and (owner.name in ("stablehlo.constant", "stablehlo.iota") or (
-        (owner.name in MADE or is_elementwise(owner)) and all(_constant(v) for v in owner.operands)))
 
 
 class _Kernel:
@@ -77,7 +69,7 @@ class _Kernel:
             grown = False
             inputs = self._inputs()
             for value in inputs:
-                owner = _owner(value)
+                owner = owner_of(value)
                 if owner is not None and owner in self.places and self._wanted(owner, value, inputs):
                     self.ops.add(owner)
                     grown = True
@@ -86,8 +78,8 @@ class _Kernel:
     def _wanted(self, owner: ir.Operation, value: ir.Value, inputs: list[ir.Value]) -> bool:
         if value in self.group.products:
             return False
-        if _constant(value):
-            # What is made of numbers alone is equal inside and outside, and so shared: it is the kernel's, or it is not.
+        if is_constant(value):
+            # Equal inside and outside, and so shared: it is the kernel's, or it is not.
             return owner.name != "stablehlo.constant" and all(u.owner.operation in self.ops for u in value.uses)
         if owner.name in MADE or NUMBER in owner.attributes:
             return True
@@ -97,13 +89,13 @@ class _Kernel:
             return False
         if all(u.owner.operation in self.ops for u in value.uses):
             return True
-        if any(_constant(v) and _owner(v).name != "stablehlo.constant" for v in owner.operands):
+        if any(is_constant(v) and owner_of(v).name != "stablehlo.constant" for v in owner.operands):
             return False
         wide = {v for v in owner.operands if v not in inputs and not self._small(v)}
         return len(wide) <= 1
 
     def _small(self, value: ir.Value) -> bool:
-        owner = _owner(value)
+        owner = owner_of(value)
         return shape_of(value) != self.group.shape or (owner is not None and (
             owner.name in (*MADE, "stablehlo.constant") or NUMBER in owner.attributes))
 
@@ -126,10 +118,10 @@ class _Kernel:
             if len(found) > MOST_AGAIN or not (is_elementwise(at, CHEAP) or at.name in MADE):
                 return None
             for value in at.operands:
-                owner = _owner(value)
+                owner = owner_of(value)
                 if owner in self.ops and not self.group.is_row(value):
                     waiting.append(owner)
-                elif shape_of(value) == self.group.shape and not _constant(value):
+                elif shape_of(value) == self.group.shape and not is_constant(value):
                     wide.add(value)
         return sorted(found, key=self.places.__getitem__) if len(wide) <= 1 else None
 
@@ -141,9 +133,9 @@ class _Kernel:
         again = {op: self._again(op) for op in members if self._outside(op) and shape_of(op.results[0]) ==
                  self.group.shape}
         rows = {v for chain in again.values() if chain for at in chain for v in at.operands
-                if self.group.is_row(v) and _owner(v) in self.ops}
+                if self.group.is_row(v) and owner_of(v) in self.ops}
         kept = [op for op in members if op.results[0] in rows or (self._outside(op) and not again.get(op))]
-        if len(kept) + sum(not _constant(v) for v in self._inputs()) > MOST_BUFFERS:
+        if len(kept) + sum(not is_constant(v) for v in self._inputs()) > MOST_BUFFERS:
             return
         needed = closure(kept, producers, self.ops)
         wide = sum(shape_of(op.results[0]) == self.group.shape and op.name not in MADE for op in needed)
@@ -245,18 +237,6 @@ class _Kernel:
         return list(region.results)
 
 
-def _blocks(op: ir.Operation) -> list[ir.Block]:
-    """Those in which tensors are computed: bodies of functions, loops and branches."""
-    found = []
-    for region in op.regions:
-        for block in region.blocks:
-            found.append(block)
-            for inner in block.operations:
-                if inner.operation.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if"):
-                    found += _blocks(inner.operation)
-    return found
-
-
 def _sweep(block: ir.Block) -> None:
     """What nobody reads would be stored."""
     for op in reversed([o.operation for o in block.operations]):
@@ -268,7 +248,7 @@ def _sweep(block: ir.Block) -> None:
 def apply(module: ir.Module, options: NoOptions) -> None:
     numbers = itertools.count()
     for func in fn.functions(module):
-        for block in _blocks(func):
+        for block in fn.computing(func):
             _sweep(block)
             for group in groups_of(block):
                 _Kernel(group, block, numbers).build()
