@@ -65,8 +65,12 @@ class Group:
         return Group(self.shape, some, {op.results[0] for op in some}, products=self.products)
 
     def worth_it(self) -> bool:
-        """One sum with what follows is a kernel of the code generator's own making."""
-        return self.sums > 1
+        """One sum with what follows is a kernel of the code generator's own making, unless something outside reads the
+        sum too. (With more than two axes its own two kernels were the faster.)"""
+        if self.sums > 1:
+            return True
+        spread = any(op.name == "stablehlo.broadcast_in_dim" and op.operands[0] in self.values for op in self.ops)
+        return spread and self.sums == 1 and len(self.shape) == 2
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...] | None:
