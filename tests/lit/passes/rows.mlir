@@ -25,8 +25,16 @@ func.func @centred(%x: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<128xf3
   return %8, %9 : tensor<64x128xf32>, tensor<128xf32>
 }
 
-// An exponential that a sum reads is stored, not computed twice.
+// An exponential that a sum reads is stored, not computed twice: it ends a kernel.
 // CHECK-LABEL: func.func @softmax
+// CHECK: flow.dispatch.region -> (tensor<64x128xf32>)
+// CHECK: stablehlo.exponential
+// CHECK: flow.return
+// CHECK: flow.dispatch.region -> (tensor<64x128xf32>)
+// CHECK-NOT: stablehlo.exponential
+// CHECK: stablehlo.divide
+// CHECK: flow.return
+func.func @softmax
 // CHECK-NOT: flow.dispatch.region
 func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
