@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
-from sexpgpu.compiler.passes import direct, patches, products
+from sexpgpu.compiler.passes import direct, patches, products, rows, windows
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
@@ -46,10 +46,13 @@ def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass
     if target.avx2:
         passes.append((direct.PASS, NoOptions()))
     if target.kind == "cpu":
-        passes.append((patches.PASS, NoOptions()))
+        passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions())]
     if target.avx2:
         passes.append((products.PASS, NoOptions()))
-    return [*passes, (LEGALIZE[target.kind], LegalizeOptions(disabled))]
+    passes.append((LEGALIZE[target.kind], LegalizeOptions(disabled)))
+    if target.kind == "cpu":
+        passes.append((rows.PASS, NoOptions()))
+    return passes
 
 
 def note_target(module: ir.Module, target: Target) -> None:

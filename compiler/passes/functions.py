@@ -64,6 +64,18 @@ def walk(block: ir.Block) -> Iterator[ir.Operation]:
                 yield from walk(inner)
 
 
+def computing(op: ir.Operation) -> list[ir.Block]:
+    """The blocks in which tensors are computed: the body of a function, and those of loops and branches in it."""
+    found = []
+    for region in op.regions:
+        for block in region.blocks:
+            found.append(block)
+            for inner in block.operations:
+                if inner.operation.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if"):
+                    found += computing(inner.operation)
+    return found
+
+
 # -- names of arguments and results -----------------------------------------------------------------------------------
 
 def _names(func: ir.Operation, attribute: str, default: Sequence[str]) -> list[str]:

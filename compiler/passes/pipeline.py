@@ -25,8 +25,10 @@ from sexpgpu.compiler.passes import (
     precision,
     products,
     random,
+    rows,
     share,
     state,
+    windows,
 )
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass, PassTextError, parse_pass
@@ -55,7 +57,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), direct.PASS,
-                                               patches.PASS, products.PASS)}
+                                               patches.PASS, windows.PASS, products.PASS, rows.PASS)}
 
 
 @dataclass(slots=True)

@@ -42,11 +42,14 @@
 ; ---- along an axis -----------------------------------------------------------------------------------------------
 
 (defun softmax (x &key (axis -1))
-  "exp(x) / Σ exp(x) along an axis. The largest element is subtracted first, as a constant: it changes neither the
-   value nor the gradient."
-  (let* ((x (%floats "softmax" x))
-         (e (exp (- x (stop-gradient (max x :axis axis :keep true))))))
-    (/ e (sum e :axis axis :keep true))))
+  "exp(x) / Σ exp(x) along an axis. The largest element is subtracted first: it changes neither the value nor the
+   gradient. The gradient is y · (g - Σ g · y), of the value y alone."
+  (custom-gradient
+    (fn (x)
+      (let* ((e (exp (- x (max x :axis axis :keep true)))))
+        (* e (/ 1 (sum e :axis axis :keep true)))))
+    (fn (g y x) (* y (- g (sum (* g y) :axis axis :keep true))))
+    (%floats "softmax" x)))
 
 (defun log-softmax (x &key (axis -1))
   "log(softmax(x)), without the rounding of taking the logarithm afterwards."

@@ -26,9 +26,13 @@ COMMON_FLAGS = (
     "--iree-input-demote-f64-to-f32=false",
 )
 
+#: Bytes of stack that a kernel for a processor may take: tiles of rows lie there. A thread has eight times as much.
+STACK = 1 << 20
+
 #: Measured; see docs/passes.md.
 TARGET_FLAGS: dict[str, tuple[str, ...]] = {
-    "cpu": ("--iree-global-opt-data-tiling",),
+    "cpu": ("--iree-global-opt-data-tiling", "--iree-llvmcpu-reassociate-fp-reductions",
+            f"--iree-llvmcpu-stack-allocation-limit={STACK}"),
     "vulkan": (),
     "cuda": (),
 }
