@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from math import prod
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.convolutions import back, forth, kernel_forth, layout_of, padded, settings_of
+from sexpgpu.compiler.passes.tiled import contraction, schedule
 
 #: Numbers in a vector.
 LANES = 8
@@ -65,12 +65,9 @@ def tile_of(width: int, features: int) -> Tile | None:
 def _schedule(rows: int, width: int, features: int, tile: Tile) -> ir.Attribute:
     """The loops: batch, rows, pixels of a row, features; the kernel's rows and columns, channels."""
     height = max(n for n in range(1, rows + 1) if rows % n == 0 and (n == 1 or n * width <= PIECE))
-    config = (f"#iree_cpu.lowering_config<distribution = [1, {height}, {width}, {features}, 0, 0, 0], "
-              f"vector_common_parallel = [1, 1, {tile.pixels}, {tile.features}, 0, 0, 0], "
-              f"vector_reduction = [0, 0, 0, 0, 1, 1, {DEPTH}]>")
-    return ir.Attribute.parse(
-        f"#iree_codegen.compilation_info<lowering_config = {config}, translation_info = "
-        "#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>>")
+    return schedule("ConvTileAndDecomposeExpert", distribution=[1, height, width, features, 0, 0, 0],
+                    vector_common_parallel=[1, 1, tile.pixels, tile.features, 0, 0, 0],
+                    vector_reduction=[0, 0, 0, 0, 1, 1, DEPTH])
 
 
 def _pairs(values: list[int]) -> ir.Attribute:
@@ -80,22 +77,9 @@ def _pairs(values: list[int]) -> ir.Attribute:
 def _convolve(x: ir.Value, kernel: ir.Value, shape: list[int], strides: list[int], dilation: list[int], tile: Tile
               ) -> ir.Value:
     """Two axes of space; `shape` is the result's."""
-    f32, result = hlo.element_type(x), hlo.tensor_type(shape, "f32")
-    empty = hlo.make("tensor.empty", [result], []).result
-    sizes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1])}
-    start = hlo.make("linalg.fill", [result], [arith.ConstantOp(f32, 0.0).result, empty], sizes, regions=1)
-    body = hlo.block(start.regions[0], [f32, f32])
-    with ir.InsertionPoint(body):
-        hlo.make("linalg.yield", [], [body.arguments[0]])
-    sizes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 1])}
-    op = hlo.make("linalg.conv_2d_nhwc_hwcf", [result], [x, kernel, start.result],
-                  {**sizes, "strides": _pairs(strides), "dilations": _pairs(dilation),
-                   "compilation_info": _schedule(*shape[1:], tile)}, regions=1)
-    body = hlo.block(op.regions[0], [f32, f32, f32])
-    with ir.InsertionPoint(body):
-        a, b, total = body.arguments
-        hlo.make("linalg.yield", [], [arith.AddFOp(total, arith.MulFOp(a, b).result).result])
-    return op.result
+    return contraction("linalg.conv_2d_nhwc_hwcf", x, kernel, shape,
+                       {"strides": _pairs(strides), "dilations": _pairs(dilation),
+                        "compilation_info": _schedule(*shape[1:], tile)})
 
 
 def _rewrite(op: ir.Operation) -> None:

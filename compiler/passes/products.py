@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from math import prod
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.reading import dot_numbers
+from sexpgpu.compiler.passes.tiled import contraction, schedule
 
 #: Rows, columns and depth of what is kept in registers: twelve accumulators, two vectors of the right, one of the left.
 TILE = (6, 16, 4)
@@ -82,15 +82,12 @@ def product_of(op: ir.Operation) -> Product | None:
 
 
 def _schedule(p: Product) -> ir.Attribute:
-    lead = "1, " if p.lead else ""
-    piece = f"{lead}{min(PIECE[0], p.rows)}, {min(PIECE[1], p.columns)}, 0"
-    config = (f"#iree_cpu.lowering_config<distribution = [{piece}], "
-              f"vector_common_parallel = [{lead}{TILE[0]}, {TILE[1]}, 0], "
-              f"vector_reduction = [{'0, ' if p.lead else ''}0, 0, {TILE[2]}]>")
-    pipeline = ("#iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>, "
-                "{enable_loop_peeling}>")
-    return ir.Attribute.parse(
-        f"#iree_codegen.compilation_info<lowering_config = {config}, translation_info = {pipeline}>")
+    lead = [1] if p.lead else []
+    return schedule(
+        "DoubleTilingExpert", ", {enable_loop_peeling}",
+        distribution=[*lead, min(PIECE[0], p.rows), min(PIECE[1], p.columns), 0],
+        vector_common_parallel=[*lead, TILE[0], TILE[1], 0],
+        vector_reduction=[*(0 for _ in lead), 0, 0, TILE[2]])
 
 
 def _maps(p: Product) -> ir.Attribute:
@@ -100,27 +97,10 @@ def _maps(p: Product) -> ir.Attribute:
         f"affine_map<({lead}m, n, k) -> ({lead}{axes})>" for axes in (left, "k, n", "m, n")) + "]")
 
 
-def _segments(*sizes: int) -> ir.Attribute:
-    return ir.DenseI32ArrayAttr.get(sizes)
-
-
 def _multiply(p: Product, left: ir.Value, right: ir.Value) -> ir.Value:
     """`[batch rows depth]` (or turned) times `[batch depth columns]`, with the tile written on it."""
-    f32, result = hlo.element_type(left), hlo.tensor_type([*p.lead, p.rows, p.columns], "f32")
-    empty = hlo.make("tensor.empty", [result], []).result
-    zero = arith.ConstantOp(f32, 0.0).result
-    start = hlo.make("linalg.fill", [result], [zero, empty], {"operandSegmentSizes": _segments(1, 1)}, regions=1)
-    body = hlo.block(start.regions[0], [f32, f32])
-    with ir.InsertionPoint(body):
-        hlo.make("linalg.yield", [], [body.arguments[0]])
-    product = hlo.make("linalg.batch_matmul" if p.lead else "linalg.matmul", [result], [left, right, start.result],
-                       {"operandSegmentSizes": _segments(2, 1), "indexing_maps": _maps(p),
-                        "compilation_info": _schedule(p)}, regions=1)
-    body = hlo.block(product.regions[0], [f32, f32, f32])
-    with ir.InsertionPoint(body):
-        a, b, total = body.arguments
-        hlo.make("linalg.yield", [], [arith.AddFOp(total, arith.MulFOp(a, b).result).result])
-    return product.result
+    return contraction("linalg.batch_matmul" if p.lead else "linalg.matmul", left, right, [*p.lead, p.rows, p.columns],
+                       {"indexing_maps": _maps(p), "compilation_info": _schedule(p)})
 
 
 def _rewrite(op: ir.Operation, p: Product) -> None:
