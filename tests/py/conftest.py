@@ -3,7 +3,12 @@ test after it would share the machine with them."""
 
 from __future__ import annotations
 
+import signal
+
 import pytest
+
+# What a shell runs in the background has SIGINT ignored, and hands that on to what tests start and then interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
