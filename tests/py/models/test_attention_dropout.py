@@ -67,7 +67,7 @@ class Setting:
         out, gradients = self.run(self.arrays, step)
         wanted, pull = jax.vjp(lambda *x: attend(*x, mask, rate, seen), *self.arrays.values())
         np.testing.assert_allclose(out, wanted, atol=2e-5)
-        for name, gradient in zip(self.arrays, pull(jnp.asarray(self.g[0])), strict=True):
+        for name, gradient in zip(self.arrays, pull(jnp.asarray(self.g[0], wanted.dtype)), strict=True):
             np.testing.assert_allclose(gradients[name], gradient, atol=1e-4, err_msg=name)
 
 
