@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
-from sexpgpu.compiler.passes import direct, patches, products, rows, windows
+from sexpgpu.compiler.passes import attention, direct, patches, products, rows, windows
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
@@ -44,7 +44,7 @@ def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass
     """What brings operations into the forms that a target's code generator does well, and gets right."""
     passes: list[tuple[Pass, Options]] = []
     if target.avx2:
-        passes.append((direct.PASS, NoOptions()))
+        passes += [(attention.PASS, NoOptions()), (direct.PASS, NoOptions())]
     if target.kind == "cpu":
         passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions())]
     if target.avx2:

@@ -11,6 +11,7 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import (
     accumulate,
     artifact,
+    attention,
     autodiff,
     blocks,
     cost,
@@ -56,7 +57,7 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), direct.PASS,
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS,
                                                patches.PASS, windows.PASS, products.PASS, rows.PASS)}
 
 

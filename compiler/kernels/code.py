@@ -1,0 +1,218 @@
+"""The text of a kernel: loops, vectors of f32 and memory, in the dialects the code generator lowers to machine code.
+
+A kernel is a function of buffers that runs once for each place of a grid. Its values are Python objects whose operators
+write operations, so a kernel reads like the loop it is:
+
+    k = Kernel("double", grid=(64,), buffers=[(64, 128), (64, 128)])
+    x, y = k.buffers
+    for j in k.range(0, 128, LANES):
+        y[k.place[0], j] = x.load(k.place[0], j) * k.splat(2.0)
+    text = k.text()
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+#: Numbers of f32 in a vector of AVX2.
+LANES = 8
+T = TypeVar("T")
+_VECTOR = f"vector<{LANES}xf32>"
+_FLAGS = f"vector<{LANES}xi1>"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A place in a buffer, known when the kernel runs."""
+
+    kernel: Kernel
+    name: str
+
+    def __add__(self, other: Index | int) -> Index:
+        return self if other == 0 else self.kernel.make(Index, f"arith.addi {self.name}, {self.kernel.at(other)} : index")
+
+    def __sub__(self, other: Index | int) -> Index:
+        return self if other == 0 else self.kernel.make(Index, f"arith.subi {self.name}, {self.kernel.at(other)} : index")
+
+    def __mul__(self, other: int) -> Index:
+        return self.kernel.make(Index, f"arith.muli {self.name}, {self.kernel.at(other)} : index")
+
+    def __floordiv__(self, other: int) -> Index:
+        return self.kernel.make(Index, f"arith.divui {self.name}, {self.kernel.at(other)} : index")
+
+    def __mod__(self, other: int) -> Index:
+        return self.kernel.make(Index, f"arith.remui {self.name}, {self.kernel.at(other)} : index")
+
+    def least(self, other: int) -> Index:
+        """The lesser of the two."""
+        return self.kernel.make(Index, f"arith.minui {self.name}, {self.kernel.at(other)} : index")
+
+
+Place: TypeAlias = Index | int
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`LANES` numbers of f32 in a register."""
+
+    kernel: Kernel
+    name: str
+
+    def _with(self, operation: str, other: Vector) -> Vector:
+        return self.kernel.make(Vector, f"arith.{operation} {self.name}, {other.name} : {_VECTOR}")
+
+    def __add__(self, other: Vector) -> Vector:
+        return self._with("addf", other)
+
+    def __sub__(self, other: Vector) -> Vector:
+        return self._with("subf", other)
+
+    def __mul__(self, other: Vector) -> Vector:
+        return self._with("mulf", other)
+
+    def __truediv__(self, other: Vector) -> Vector:
+        return self._with("divf", other)
+
+    def most(self, other: Vector) -> Vector:
+        """The greater of each two; `other` where one is NaN."""
+        flags = self.kernel.name(f"arith.cmpf ogt, {self.name}, {other.name} : {_VECTOR}")
+        return self.kernel.make(Vector, f"arith.select {flags}, {self.name}, {other.name} : {_FLAGS}, {_VECTOR}")
+
+    def mixed(self, other: Vector, lanes: Sequence[int]) -> Vector:
+        """The numbers of these lanes, the lanes of `other` counted on from `LANES`."""
+        return self.kernel.make(Vector, f"vector.shuffle {self.name}, {other.name} {list(lanes)} : {_VECTOR}, {_VECTOR}")
+
+    def exp(self) -> Vector:
+        return self.kernel.make(Vector, f"math.exp {self.name} : {_VECTOR}")
+
+    def plus_product(self, a: Vector, b: Vector) -> Vector:
+        """self + a · b, rounded once."""
+        return self.kernel.make(Vector, f"vector.fma {a.name}, {b.name}, {self.name} : {_VECTOR}")
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory of f32: what the kernel was given, or its own on the stack."""
+
+    kernel: Kernel
+    name: str
+    type: str
+
+    def _at(self, places: Sequence[Place]) -> str:
+        return f"{self.name}[{', '.join(self.kernel.at(p) for p in places)}]"
+
+    def load(self, *places: Place) -> Vector:
+        """The numbers from this place on, along the last axis."""
+        return self.kernel.make(Vector, f"vector.load {self._at(places)} : {self.type}, {_VECTOR}")
+
+    def one(self, *places: Place) -> Vector:
+        """The number at this place in every lane."""
+        scalar = self.kernel.name(f"memref.load {self._at(places)} : {self.type}")
+        return self.kernel.make(Vector, f"vector.broadcast {scalar} : f32 to {_VECTOR}")
+
+    def __setitem__(self, places: tuple[Place, ...], value: Vector) -> None:
+        self.kernel.write(f"vector.store {value.name}, {self._at(places)} : {self.type}, {_VECTOR}")
+
+
+
+class Kernel:
+    """One kernel on its way; `grid` counts its places, `buffers` are shapes, results last."""
+
+    def __init__(self, name: str, grid: tuple[int, ...], buffers: Sequence[Sequence[int]]) -> None:
+        self.symbol, self.grid = name, (*grid, 1, 1)[:3]
+        self._numbers = itertools.count()
+        self._head: list[str] = []
+        self._constants: dict[str, str] = {}
+        self._lines: list[str] = []
+        self._count = len(buffers)
+        zero = self.at(0)
+        self.place = [self.make(Index, f"stream.dispatch.workgroup.id[{i}] : index") for i in range(len(grid))]
+        self.buffers = [self._bound(i, shape, zero) for i, shape in enumerate(buffers)]
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def write(self, line: str) -> None:
+        self._lines.append(line)
+
+    def name(self, operation: str) -> str:
+        """Writes an operation: the name of its result."""
+        result = f"%v{next(self._numbers)}"
+        self.write(f"{result} = {operation}")
+        return result
+
+    def make(self, kind: Callable[[Kernel, str], T], operation: str) -> T:
+        return kind(self, self.name(operation))
+
+    def _constant(self, text: str) -> str:
+        if text not in self._constants:
+            self._constants[text] = f"%c{len(self._constants)}"
+            self._head.append(f"{self._constants[text]} = arith.constant {text}")
+        return self._constants[text]
+
+    def at(self, place: Place) -> str:
+        return self._constant(f"{place} : index") if isinstance(place, int) else place.name
+
+    def splat(self, number: float) -> Vector:
+        text = "0xFF800000" if number == float("-inf") else f"{number:.9e}"
+        return Vector(self, self._constant(f"dense<{text}> : {_VECTOR}"))
+
+    # -- memory -------------------------------------------------------------------------------------------------------
+
+    def _bound(self, i: int, shape: Sequence[int], zero: str) -> Buffer:
+        kind = _memory(shape)
+        whole = self.name(f"stream.binding.subspan %b{i}[{zero}] : !stream.binding -> {kind}")
+        return Buffer(self, self.name(f"memref.assume_alignment {whole}, 64 : {kind}"), kind)
+
+    def scratch(self, *shape: int) -> Buffer:
+        """Memory on the stack, the kernel's own."""
+        kind = _memory(shape)
+        return Buffer(self, self.name(f"memref.alloca() alignment = 64 : {kind}"), kind)
+
+    # -- control ------------------------------------------------------------------------------------------------------
+
+    def range(self, start: Place, end: Place, step: int) -> Iterator[Index]:
+        """`for i in kernel.range(…)` writes a loop: its body runs once here, and as often as it says there."""
+        i = Index(self, f"%i{next(self._numbers)}")
+        self.write(f"scf.for {i.name} = {self.at(start)} to {self.at(end)} step {self.at(step)} {{")
+        yield i
+        self.write("}")
+
+    def carry(self, start: Place, end: Place, step: int, first: Sequence[Vector],
+              body: Callable[[Index, list[Vector]], list[Vector]]) -> list[Vector]:
+        """A loop that hands vectors from one round to the next."""
+        i, result = Index(self, f"%i{next(self._numbers)}"), f"%r{next(self._numbers)}"
+        carried = [Vector(self, f"%t{next(self._numbers)}") for _ in first]
+        types = ", ".join([_VECTOR] * len(first))
+        begin = ", ".join(f"{c.name} = {v.name}" for c, v in zip(carried, first, strict=True))
+        self.write(f"{result}:{len(first)} = scf.for {i.name} = {self.at(start)} to {self.at(end)} "
+                   f"step {self.at(step)} iter_args({begin}) -> ({types}) {{")
+        self.write(f"scf.yield {', '.join(v.name for v in body(i, carried))} : {types}")
+        self.write("}")
+        return [Vector(self, f"{result}#{n}") for n in range(len(first))]
+
+    def where_not_after(self, first: Index, offset: int, last: Index, value: Vector, other: Vector) -> Vector:
+        """`value` in each lane with first + offset <= last + its number, `other` in the rest."""
+        lanes = ", ".join(str(lane - offset) for lane in range(LANES))
+        lanes = self._constant(f"dense<[{lanes}]> : vector<{LANES}xi32>")
+        gap = self.name(f"arith.index_cast {(first - last).name} : index to i32")
+        gap = self.name(f"vector.broadcast {gap} : i32 to vector<{LANES}xi32>")
+        flags = self.name(f"arith.cmpi sle, {gap}, {lanes} : vector<{LANES}xi32>")
+        return self.make(Vector, f"arith.select {flags}, {value.name}, {other.name} : {_FLAGS}, {_VECTOR}")
+
+    def text(self) -> str:
+        """An executable of this one kernel."""
+        arguments = ", ".join(f"%b{i}: !stream.binding" for i in range(self._count))
+        x, y, z = self.grid
+        return "\n".join([
+            f"stream.executable private @{self.symbol} {{",
+            f"stream.executable.export public @{self.symbol} workgroups() -> (index, index, index) {{",
+            f"%x = arith.constant {x} : index", f"%y = arith.constant {y} : index", f"%z = arith.constant {z} : index",
+            "stream.return %x, %y, %z : index, index, index", "}",
+            "builtin.module {", f"func.func @{self.symbol}({arguments}) {{", *self._head, *self._lines, "return", "}", "}", "}"])
+
+
+def _memory(shape: Sequence[int]) -> str:
+    return f"memref<{'x'.join(map(str, shape))}xf32>"
