@@ -11,13 +11,14 @@ computed here and compared. Anything else stays as it is. Measured in docs/bench
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.kernels import attention as kernels
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls
 from sexpgpu.compiler.passes.known import known, number_of
 from sexpgpu.compiler.passes.match import P, Reader, maker, match
 from sexpgpu.compiler.passes.reading import dims_of, dot_numbers, reducer_of
@@ -121,17 +122,10 @@ def _inside(values: Sequence[ir.Value]) -> list[ir.Value] | None:
     return [op.operands[0] for op in makers if op is not None] if all(map(_turns, makers)) else None
 
 
-def _behind(op: ir.Operation, value: ir.Value) -> Iterator[ir.OpOperand]:
-    """Where `value` is read, of what stands behind `op` in its block."""
-    for use in list(value.uses):
-        if use.owner.operation.block == op.block and op.is_before_in_block(use.owner.operation):
-            yield use
-
-
 def _replace(op: ir.Operation, value: ir.Value, new: ir.Value, inside: bool) -> None:
     """`new`, which lies as operands do, for `value`: what turned it back is left out."""
     turned = None
-    for use in _behind(op, value):
+    for use in fn.uses_behind(op, value):
         user = use.owner.operation
         if inside and _turns(user):
             user.results[0].replace_all_uses_with(new)
@@ -140,32 +134,12 @@ def _replace(op: ir.Operation, value: ir.Value, new: ir.Value, inside: bool) -> 
         user.operands[use.operand_number] = turned
 
 
-class _Kernels:
-    """The kernels of one module, each once."""
-
-    def __init__(self, module: ir.Module) -> None:
-        self.module = module
-        self.names: dict[tuple[str, kernels.Shape], str] = {}
-
-    def call(self, way: str, shape: kernels.Shape, operands: Sequence[ir.Value], results: Sequence[Sequence[int]]
-             ) -> list[ir.Value]:
-        name = self.names.get((way, shape))
-        if name is None:
-            name = self.names[way, shape] = f"attention_{way}_{len(self.names)}"
-            text = (kernels.forward if way == "forward" else kernels.backward)(name, shape)
-            parsed = ir.Module.parse(text)   # holds the operation until it is cloned
-            parsed.body.operations[0].operation.clone(ir.InsertionPoint.at_block_begin(self.module.body))
-        return list(hlo.make("flow.dispatch", [hlo.tensor_type(r, "f32") for r in results], operands, {
-            "entry_points": ir.Attribute.parse(f"[@{name}::@{name}]"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0])}).results)
-
-
 def _shape(found: dict[str, ir.Value], causal: bool, scale: float, inside: bool) -> kernels.Shape:
     batch, heads, queries, width = hlo.shape_of(found["q"])
     return kernels.Shape(batch, heads, queries, hlo.shape_of(found["k"])[2], width, causal, scale, inside)
 
 
-def _rewrite_forward(op: ir.Operation, made: _Kernels) -> None:
+def _rewrite_forward(op: ir.Operation, made: KernelCalls) -> None:
     matched = _matched("forward", op.results[0])
     if matched is None:
         return
@@ -177,7 +151,7 @@ def _rewrite_forward(op: ir.Operation, made: _Kernels) -> None:
     if not shape.fits:
         return
     with ir.InsertionPoint.after(op), op.location:
-        value, *rows = made.call("forward", shape, lying or operands,
+        value, *rows = made.call(kernels.forward, shape, lying or operands,
                                  [shape.over(shape.queries), shape.a_row, shape.a_row])
         rows = [hlo.reshape(x, [*shape.a_row, 1]) for x in rows]
         last = rows[-1].owner.operation
@@ -192,7 +166,7 @@ def _products_of(value: ir.Value, kind: str, other: ir.Value) -> list[ir.Operati
     return [u for u in users if (read := READERS[kind](u)) and read == [value, other]]
 
 
-def _rewrite_backward(op: ir.Operation, made: _Kernels) -> None:
+def _rewrite_backward(op: ir.Operation, made: KernelCalls) -> None:
     matched = _matched("backward", op.results[0])
     if matched is None:
         return
@@ -217,7 +191,7 @@ def _rewrite_backward(op: ir.Operation, made: _Kernels) -> None:
         rows = [hlo.reshape(found[name], shape.a_row) for name in ("top", "share", "level")]
         query, key = shape.over(shape.queries), shape.over(shape.keys)
         first, keys, values, g = lying or operands
-        results = made.call("backward", shape, [first, keys, values, g, *rows], [query, key, key])
+        results = made.call(kernels.backward, shape, [first, keys, values, g, *rows], [query, key, key])
         last = results[0].owner.operation
         for olds, new in zip((grown, of_k, of_v), results, strict=True):
             for old in olds:
@@ -233,7 +207,7 @@ def _sweep(block: ir.Block) -> None:
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:
-    made = _Kernels(module)
+    made = KernelCalls(module)
     for func in fn.functions(module):
         for block in fn.computing(func):
             for rewrite in (_rewrite_forward, _rewrite_backward):

@@ -76,6 +76,12 @@ def computing(op: ir.Operation) -> list[ir.Block]:
     return found
 
 
+def uses_behind(op: ir.Operation, value: ir.Value) -> list[ir.OpOperand]:
+    """Where `value` is read, of what stands behind `op` in its block."""
+    return [use for use in value.uses if use.owner.operation.block == op.block
+            and op.is_before_in_block(use.owner.operation)]
+
+
 # -- names of arguments and results -----------------------------------------------------------------------------------
 
 def _names(func: ir.Operation, attribute: str, default: Sequence[str]) -> list[str]:

@@ -29,6 +29,7 @@ from sexpgpu.compiler.passes import (
     rows,
     share,
     state,
+    weights,
     windows,
 )
 from sexpgpu.compiler.passes import functions as fn
@@ -58,7 +59,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS,
-                                               patches.PASS, windows.PASS, products.PASS, rows.PASS)}
+                                               patches.PASS, windows.PASS, weights.PASS, products.PASS, rows.PASS)}
 
 
 @dataclass(slots=True)

@@ -1,0 +1,29 @@
+"""Kernels of `compiler/kernels` in a module, each once, and the operations that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+from iree.compiler import ir
+from sexpgpu.compiler import hlo
+
+
+class KernelCalls:
+    """The kernels of one module. All they read and write is f32."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self._module = module
+        self._names: dict[tuple[Callable[..., str], Hashable], str] = {}
+
+    def call(self, kernel: Callable[[str, Hashable], str], shape: Hashable, operands: Sequence[ir.Value],
+             results: Sequence[Sequence[int]]) -> list[ir.Value]:
+        """At the insertion point: `kernel`, a function of a name and `shape` to a text, on these operands."""
+        name = self._names.get((kernel, shape))
+        if name is None:
+            what = f"{kernel.__module__.rpartition('.')[2]}_{kernel.__name__}"
+            name = self._names[kernel, shape] = f"{what}_{len(self._names)}"
+            parsed = ir.Module.parse(kernel(name, shape))   # holds the operation until it is cloned
+            parsed.body.operations[0].operation.clone(ir.InsertionPoint.at_block_begin(self._module.body))
+        return list(hlo.make("flow.dispatch", [hlo.tensor_type(r, "f32") for r in results], operands, {
+            "entry_points": ir.Attribute.parse(f"[@{name}::@{name}]"),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0])}).results)

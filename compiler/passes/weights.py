@@ -1,0 +1,69 @@
+"""Gradients of weights as kernels, for processors with AVX2: xᵀ y of f32, and with it the sum of the rows of y, which
+is the gradient of a bias.
+
+Both contract the rows of their operands. As products for data tiling they were a copy of each operand and a pass over y
+for the bias; the kernel (compiler/kernels/weights.py) copies what it needs next, and adds up what it copies. Measured in
+docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iree.compiler import ir
+from sexpgpu.compiler import hlo
+from sexpgpu.compiler.kernels import weights as kernels
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls
+from sexpgpu.compiler.passes.known import number_of
+from sexpgpu.compiler.passes.match import maker
+from sexpgpu.compiler.passes.products import product_of
+from sexpgpu.compiler.passes.reading import dims_of, reducer_of
+
+#: Multiply-adds below which the start of a kernel is what takes time.
+FEWEST = 1 << 20
+
+
+def _row_sums(y: ir.Value) -> Iterator[ir.Operation]:
+    """Sums over all axes but the last of y, or of what it is only another shape of."""
+    while (op := maker(y)) is not None and op.name == "stablehlo.reshape" and \
+            hlo.shape_of(op.operands[0])[-1:] == hlo.shape_of(y)[-1:]:
+        y = op.operands[0]
+    for use in y.uses:
+        op, rank = use.owner.operation, len(hlo.shape_of(y))
+        if op.name == "stablehlo.reduce" and len(op.operands) == 2 and reducer_of(op) == "stablehlo.add" and \
+                dims_of(op, "dimensions") == list(range(rank - 1)) and number_of(op.operands[1]) == 0:
+            yield op
+
+
+def _rewrite(op: ir.Operation, made: KernelCalls) -> None:
+    p = product_of(op)
+    if p is None or p.lead or p.turned != (True, False) or p.rows * p.columns * p.depth < FEWEST:
+        return
+    sums = list(_row_sums(op.operands[1]))
+    shape = kernels.Shape(p.depth, p.rows, p.columns, bool(sums))
+    if not shape.fits:
+        return
+    with ir.InsertionPoint(op), op.location:
+        operands = [hlo.reshape(v, [p.depth, n]) for v, n in zip(op.operands, (p.rows, p.columns), strict=True)]
+        value, *bias = made.call(kernels.gradient, shape, operands,
+                                 [[p.rows, p.columns], *([[p.columns]] if sums else ())])
+        op.results[0].replace_all_uses_with(hlo.reshape(value, hlo.shape_of(op.results[0])))
+    for old in sums:
+        for use in fn.uses_behind(op, old.results[0]):
+            use.owner.operation.operands[use.operand_number] = bias[0]
+    for old in (op, *sums):
+        if not any(True for _ in old.results[0].uses):
+            old.erase()
+
+
+def apply(module: ir.Module, options: NoOptions) -> None:
+    made = KernelCalls(module)
+    for func in fn.functions(module):
+        for op in fn.walk(fn.body(func)):
+            _rewrite(op, made)
+
+
+PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2 and no wider vectors",
+            apply)
