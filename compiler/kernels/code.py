@@ -155,6 +155,9 @@ class Kernel:
     def at(self, place: Place) -> str:
         return self._constant(f"{place} : index") if isinstance(place, int) else place.name
 
+    def index(self, place: int) -> Index:
+        return Index(self, self.at(place))
+
     def splat(self, number: float) -> Vector:
         text = "0xFF800000" if number == float("-inf") else f"{number:.9e}"
         return Vector(self, self._constant(f"dense<{text}> : {_VECTOR}"))

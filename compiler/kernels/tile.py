@@ -27,6 +27,23 @@ def tile(k: Kernel, start: Place, end: Place, left: Callable[[Index, int], Vecto
     return [sums[m * width:(m + 1) * width] for m in range(rows)]
 
 
+def divisor(size: int, most: int, least: int) -> int:
+    """The largest of `most`, a half of it, … `least` that divides `size`; 0 where none does."""
+    while size % most:
+        most //= 2
+        if most < least:
+            return 0
+    return most
+
+
+def panels(columns: int) -> list[tuple[int, int, int, int]]:
+    """How columns, a multiple of `LANES`, are shared out among tiles: (first column, panels side by side, vectors of
+    one, rows of its tile). Twelve sums in registers where three vectors go."""
+    whole, rest = divmod(columns // LANES, 3)
+    found = [(0, whole, 3, 4)] if whole else []
+    return [*found, (whole * 3 * LANES, 1, rest, 8 if rest == 1 else 4)] if rest else found
+
+
 def turned(block: Sequence[Vector]) -> list[Vector]:
     """The transpose of a square of `LANES` vectors: in each round, squares of half the size change places."""
     rows, size = list(block), LANES // 2

@@ -11,7 +11,7 @@ import itertools
 from dataclasses import dataclass
 
 from sexpgpu.compiler.kernels.code import LANES, Index, Kernel, Vector
-from sexpgpu.compiler.kernels.tile import tile
+from sexpgpu.compiler.kernels.tile import divisor, panels, tile
 
 #: Rows whose panels fit the nearest cache: 8 KiB of x and 16 of y.
 DEEPEST = 128
@@ -31,31 +31,15 @@ class Shape:
     @property
     def depth(self) -> int:
         """Rows that are in panels at once."""
-        return _divisor(self.rows, DEEPEST, LANES)
+        return divisor(self.rows, DEEPEST, LANES)
 
     @property
     def piece(self) -> tuple[int, int]:
-        return _divisor(self.left, PIECE[0], LANES), _divisor(self.right, PIECE[1], LANES)
+        return divisor(self.left, PIECE[0], LANES), divisor(self.right, PIECE[1], LANES)
 
     @property
     def fits(self) -> bool:
         return self.depth > 0 and all(self.piece)
-
-
-def _divisor(size: int, most: int, least: int) -> int:
-    """The largest of `most`, a half of it, … `least` that divides; 0 where none does."""
-    while size % most:
-        most //= 2
-        if most < least:
-            return 0
-    return most
-
-
-def _panels(right: int) -> list[tuple[int, int, int, int]]:
-    """How `right` columns are shared out: (first column, panels, vectors of one, rows of its tile)."""
-    whole, rest = divmod(right // LANES, 3)
-    found = [(0, whole, 3, 4)] if whole else []
-    return [*found, (whole * 3 * LANES, 1, rest, 8 if rest == 1 else 4)] if rest else found
 
 
 def gradient(name: str, s: Shape) -> str:
@@ -66,7 +50,7 @@ def gradient(name: str, s: Shape) -> str:
     x, y, out, *bias = k.buffers
     row, column = k.place[0] * left, k.place[1] * right
     xs = k.scratch(left // LANES, depth, LANES)
-    shares = [(*share, k.scratch(share[1], depth, share[2] * LANES)) for share in _panels(right)]
+    shares = [(*share, k.scratch(share[1], depth, share[2] * LANES)) for share in panels(right)]
 
     for part in k.range(0, left, 1):
         for c in range(0, right, LANES):

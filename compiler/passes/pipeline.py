@@ -16,6 +16,7 @@ from sexpgpu.compiler.passes import (
     blocks,
     cost,
     counters,
+    dense,
     direct,
     evaluations,
     narrow,
@@ -59,7 +60,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS,
-                                               patches.PASS, windows.PASS, weights.PASS, products.PASS, rows.PASS)}
+                                               patches.PASS, windows.PASS, weights.PASS, dense.PASS, products.PASS, rows.PASS)}
 
 
 @dataclass(slots=True)
