@@ -25,6 +25,10 @@ FEATURES: dict[str, str] = {
     "bf16": "bf16", "i8mm": "i8mm", "lse": "atomics", "sve": "sve", "sve2": "sve2",
 }
 
+#: Bytes of stack that a kernel for a processor may take: tiles of rows and panels of products lie there. Devices that
+#: start threads of their own give each twice as much (IREE's default is 128 KiB).
+STACK = 1 << 20
+
 #: The levels of x86-64 to build for, the most able first, by a feature that only they have.
 _LEVELS = (("x86-64-v4", "avx512vl"), ("x86-64-v3", "avx2"), ("x86-64-v2", "sse4.2"), ("x86-64", ""))
 

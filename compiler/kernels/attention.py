@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, Vector
 from sexpgpu.compiler.kernels.tile import ROWS, WIDTH, tile, turned
+from sexpgpu.runtime.processor import STACK
 
 #: What a key that is not seen scores, as the language has it.
 UNSEEN = -1e30
-#: Bytes of the stack for the scores of some queries.
-MOST_SCORES = 1 << 18
+#: Bytes of the scores of some queries, of which the way back keeps two: half of the threads' stacks that IREE gives by
+#: default. Beyond it the fewest queries are still taken, up to `STACK`.
+MOST_SCORES = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +39,15 @@ class Shape:
 
     @property
     def rows(self) -> int:
-        """Queries that are computed together."""
-        return next((r for r in (32, 16, 8) if self.queries % r == 0), 0)
+        """Queries that are computed together; 0 where they are no whole vectors."""
+        whole = [r for r in (32, 16, 8) if self.queries % r == 0]
+        return next((r for r in whole if self.keys * r * 4 <= MOST_SCORES), min(whole, default=0))
 
     @property
     def fits(self) -> bool:
         sizes = self.rows and self.keys % ROWS == 0 and self.width % LANES == 0
         seen = not self.causal or (self.keys >= self.queries and (self.keys - self.queries) % ROWS == 0)
-        return bool(sizes) and seen and 2 * self.keys * self.rows * 4 <= MOST_SCORES
+        return bool(sizes) and seen and 2 * self.keys * self.rows * 4 <= STACK // 2
 
     def over(self, time: int) -> list[int]:
         """The shape of an operand with so much time."""
@@ -108,7 +111,7 @@ class _Head:
         return [[self.k.where_not_after(key, m - group - n * LANES, first, x, low) for n, x in enumerate(row)]
                 for m, row in enumerate(found)]
 
-    def keys(self) -> Iterator[tuple[Index, bool]]:
+    def some_keys(self) -> Iterator[tuple[Index, bool]]:
         """`ROWS` keys at a time, and whether some query may not see one of them."""
         for key in self.k.range(0, self.seen, ROWS):
             yield key, False
@@ -133,7 +136,7 @@ def forward(name: str, s: Shape) -> str:
     for r in range(0, s.rows, LANES):
         best[0, r] = k.splat(float("-inf"))
     for group in h.groups():
-        for key, partly in h.keys():
+        for key, partly in h.some_keys():
             found = h.products(keys, some, key, group)
             found = h.masked(found, key, group) if partly else found
             for n in range(h.wide()):
@@ -185,7 +188,7 @@ def backward(name: str, s: Shape) -> str:
         some, some_g = h.turn(q, s.scale), h.turn(g, 1.0)
         for group in h.groups():
             places = [(h.batch, h.head, start + (group + n * LANES)) for n in range(h.wide())]
-            for key, partly in h.keys():
+            for key, partly in h.some_keys():
                 found = h.products(keys, some, key, group)
                 found = h.masked(found, key, group) if partly else found
                 wanted = h.products(values, some_g, key, group)
@@ -198,7 +201,7 @@ def backward(name: str, s: Shape) -> str:
         for r in k.range(0, s.rows, ROWS):
             for d, wide in _columns(s.width):
                 found = tile(k, 0, h.end, lambda j, m, r=r: slopes.one(j, r + m),
-                             lambda j, n, d=d: keys.load(*h.at(j, d + n * LANES)), width=wide)
+                             lambda j, n, d=d, h=h: keys.load(*h.at(j, d + n * LANES)), width=wide)
                 for m, row in enumerate(found):
                     for n, x in enumerate(row):
                         dq[h.at(start + (r + m), d + n * LANES)] = x

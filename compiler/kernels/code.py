@@ -31,24 +31,23 @@ class Index:
     kernel: Kernel
     name: str
 
+    def _with(self, operation: str, other: Index | int) -> Index:
+        return self.kernel.make(Index, f"arith.{operation} {self.name}, {self.kernel.at(other)} : index")
+
     def __add__(self, other: Index | int) -> Index:
-        return self if other == 0 else self.kernel.make(Index, f"arith.addi {self.name}, {self.kernel.at(other)} : index")
+        return self if other == 0 else self._with("addi", other)
 
     def __sub__(self, other: Index | int) -> Index:
-        return self if other == 0 else self.kernel.make(Index, f"arith.subi {self.name}, {self.kernel.at(other)} : index")
+        return self if other == 0 else self._with("subi", other)
 
     def __mul__(self, other: int) -> Index:
-        return self.kernel.make(Index, f"arith.muli {self.name}, {self.kernel.at(other)} : index")
+        return self._with("muli", other)
 
     def __floordiv__(self, other: int) -> Index:
-        return self.kernel.make(Index, f"arith.divui {self.name}, {self.kernel.at(other)} : index")
+        return self._with("divui", other)
 
     def __mod__(self, other: int) -> Index:
-        return self.kernel.make(Index, f"arith.remui {self.name}, {self.kernel.at(other)} : index")
-
-    def least(self, other: int) -> Index:
-        """The lesser of the two."""
-        return self.kernel.make(Index, f"arith.minui {self.name}, {self.kernel.at(other)} : index")
+        return self._with("remui", other)
 
 
 Place: TypeAlias = Index | int
@@ -83,7 +82,8 @@ class Vector:
 
     def mixed(self, other: Vector, lanes: Sequence[int]) -> Vector:
         """The numbers of these lanes, the lanes of `other` counted on from `LANES`."""
-        return self.kernel.make(Vector, f"vector.shuffle {self.name}, {other.name} {list(lanes)} : {_VECTOR}, {_VECTOR}")
+        operands = f"{self.name}, {other.name} {list(lanes)}"
+        return self.kernel.make(Vector, f"vector.shuffle {operands} : {_VECTOR}, {_VECTOR}")
 
     def exp(self) -> Vector:
         return self.kernel.make(Vector, f"math.exp {self.name} : {_VECTOR}")
@@ -214,7 +214,8 @@ class Kernel:
             f"stream.executable.export public @{self.symbol} workgroups() -> (index, index, index) {{",
             f"%x = arith.constant {x} : index", f"%y = arith.constant {y} : index", f"%z = arith.constant {z} : index",
             "stream.return %x, %y, %z : index, index, index", "}",
-            "builtin.module {", f"func.func @{self.symbol}({arguments}) {{", *self._head, *self._lines, "return", "}", "}", "}"])
+            "builtin.module {", f"func.func @{self.symbol}({arguments}) {{", *self._head, *self._lines, "return",
+            "}", "}", "}"])
 
 
 def _memory(shape: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, Index, Kernel, Vector
+from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Vector
 from sexpgpu.compiler.kernels.tile import divisor, panels, tile
 
 #: Rows whose panels fit the nearest cache: 8 KiB of x and 16 of y.
@@ -67,7 +67,8 @@ def gradient(name: str, s: Shape) -> str:
             for p in k.range(0, count, 1):
                 at = [column + p * (width * LANES) + (first + n * LANES) for n in range(width)]
 
-                def pack(i: Index, sums: list[Vector], at=at, ys=ys, p=p) -> list[Vector]:
+                def pack(i: Index, sums: list[Vector], at: list[Index] = at, ys: Buffer = ys, p: Index = p,
+                         start: Index = start) -> list[Vector]:
                     found = [y.load(start + i, c) for c in at]
                     for n, v in enumerate(found):
                         ys[p, i, n * LANES] = v

@@ -42,7 +42,8 @@ def known(value: ir.Value) -> np.ndarray | None:
         return None
     if op.name == "stablehlo.iota":
         axis = ir.IntegerAttr(op.attributes["iota_dimension"]).value
-        return np.broadcast_to(np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape)
+        along = [-1 if i == axis else 1 for i in range(len(shape))]
+        return np.broadcast_to(np.arange(shape[axis]).reshape(along), shape)
     if op.name == "stablehlo.constant":
         dense = ir.DenseElementsAttr(op.attributes["value"])
         return np.full(shape, dense.get_splat_value().value) if dense.is_splat else np.array(dense).reshape(shape)

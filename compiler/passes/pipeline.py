@@ -59,8 +59,9 @@ PIPELINE: tuple[Pass, ...] = (
 )
 
 #: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS,
-                                               patches.PASS, windows.PASS, weights.PASS, dense.PASS, products.PASS, rows.PASS)}
+PASSES: dict[str, Pass] = {p.name: p for p in (
+    *PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS, patches.PASS, windows.PASS,
+    weights.PASS, dense.PASS, products.PASS, rows.PASS)}
 
 
 @dataclass(slots=True)

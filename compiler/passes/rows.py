@@ -17,7 +17,6 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.iree.driver import STACK
 from sexpgpu.compiler.passes.reading import dims_of
 from sexpgpu.compiler.passes.row_groups import (
     CHEAP,
@@ -33,6 +32,7 @@ from sexpgpu.compiler.passes.row_groups import (
     reads,
     shape_of,
 )
+from sexpgpu.runtime.processor import STACK
 
 #: A device binds 32 buffers a kernel.
 MOST_BUFFERS = 24

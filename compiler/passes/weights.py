@@ -1,9 +1,9 @@
 """Gradients of weights as kernels, for processors with AVX2: xᵀ y of f32, and with it the sum of the rows of y, which
 is the gradient of a bias.
 
-Both contract the rows of their operands. As products for data tiling they were a copy of each operand and a pass over y
-for the bias; the kernel (compiler/kernels/weights.py) copies what it needs next, and adds up what it copies. Measured in
-docs/benchmarks.md.
+Both contract the rows of their operands. As products for data tiling they were a copy of each operand, and a pass over
+y for the bias; the kernel (compiler/kernels/weights.py) copies what it needs next, and adds up what it copies. Measured
+in docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -65,5 +65,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             _rewrite(op, made)
 
 
-PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2 and no wider vectors",
-            apply)
+PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2 and no wider "
+            "vectors", apply)

@@ -15,7 +15,7 @@ import numpy as np
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 from sexpgpu.runtime.artifact.manifest import Target
 from sexpgpu.runtime.dtypes import DTYPES
-from sexpgpu.runtime.processor import lacking, level
+from sexpgpu.runtime.processor import STACK, lacking, level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,9 +87,11 @@ class Device:
         self.uri = uri
         self.driver = uri.split("://")[0]
         self.local = self.driver in LOCAL
-        if threads is not None and self.driver == "local-task":
+        if self.driver == "local-task":
             # The workers are started with the driver, once a process; later values change nothing.
-            iree.flags.parse_flags(f"--task_topology_group_count={threads}")
+            iree.flags.parse_flags(f"--task_worker_stack_size={2 * STACK}")
+            if threads is not None:
+                iree.flags.parse_flags(f"--task_topology_group_count={threads}")
         try:
             self.hal = iree.get_device(uri)
         except Exception as error:  # the binding raises RuntimeError, ValueError and others alike

@@ -18,16 +18,13 @@ from sexpgpu.compiler.passes.iree.console import captured_console
 from sexpgpu.compiler.passes.iree.errors import Complaint, explain
 from sexpgpu.compiler.passes.iree.messages import Messages
 from sexpgpu.compiler.passes.iree.targets import Target
-from sexpgpu.runtime.processor import FEATURES, host_features
+from sexpgpu.runtime.processor import FEATURES, STACK, host_features
 
 #: For every target. ctx functions compute in f64, so f64 must not be narrowed.
 COMMON_FLAGS = (
     "--iree-input-type=stablehlo",
     "--iree-input-demote-f64-to-f32=false",
 )
-
-#: Bytes of stack that a kernel for a processor may take: tiles of rows lie there. A thread has eight times as much.
-STACK = 1 << 20
 
 #: Measured; see docs/passes.md.
 TARGET_FLAGS: dict[str, tuple[str, ...]] = {
