@@ -134,9 +134,11 @@ def _replace(op: ir.Operation, value: ir.Value, new: ir.Value, inside: bool) -> 
         user.operands[use.operand_number] = turned
 
 
-def _shape(found: dict[str, ir.Value], causal: bool, scale: float, inside: bool) -> kernels.Shape:
+def _shape(found: dict[str, ir.Value], causal: bool, scale: float, inside: bool) -> kernels.Shape | None:
+    """None where there is no kernel for these."""
     batch, heads, queries, width = hlo.shape_of(found["q"])
-    return kernels.Shape(batch, heads, queries, hlo.shape_of(found["k"])[2], width, causal, scale, inside)
+    shape = kernels.Shape(batch, heads, queries, hlo.shape_of(found["k"])[2], width, causal, scale, inside)
+    return shape if shape.fits and hlo.shape_of(found["v"]) == hlo.shape_of(found["k"]) else None
 
 
 def _rewrite_forward(op: ir.Operation, made: KernelCalls) -> None:
@@ -148,7 +150,7 @@ def _rewrite_forward(op: ir.Operation, made: KernelCalls) -> None:
     operands = [q, found["k"], found["v"]]
     lying = _inside(operands)
     shape = _shape(found, causal, scale, lying is not None)
-    if not shape.fits:
+    if shape is None:
         return
     with ir.InsertionPoint.after(op), op.location:
         value, *rows = made.call(kernels.forward, shape, lying or operands,
@@ -185,7 +187,7 @@ def _rewrite_backward(op: ir.Operation, made: KernelCalls) -> None:
     operands = [q, found["k"], found["v"], found["g"]]
     lying = _inside(operands)
     shape = _shape(found, causal, scale, lying is not None)
-    if not shape.fits:
+    if shape is None:
         return
     with ir.InsertionPoint.after(op), op.location:
         rows = [hlo.reshape(found[name], shape.a_row) for name in ("top", "share", "level")]
@@ -217,5 +219,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             _sweep(block)
 
 
-PASS = Pass("attention-avx2", "attention and its gradient as a kernel each, for processors with AVX2 and no wider vectors",
-            apply)
+PASS = Pass("attention-avx2", "attention and its gradient as a kernel each, for processors with AVX2 and no wider "
+            "vectors", apply)

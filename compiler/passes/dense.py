@@ -22,6 +22,7 @@ from sexpgpu.compiler.passes.reading import dims_of
 FEWEST = 1 << 20
 #: Tensors that are added to one product.
 MOST_ADDED = 2
+LINKS = ("stablehlo.add", "stablehlo.reshape")
 
 
 def _bias(value: ir.Value, columns: int) -> ir.Value | None:
@@ -40,8 +41,8 @@ def _chain(op: ir.Operation, columns: int) -> tuple[list[ir.Operation], ir.Value
     while True:
         value = found[-1].results[0]
         users = [u.owner.operation for u in value.uses]
-        if len(users) != 1 or users[0].block != op.block or users[0].name not in ("stablehlo.add", "stablehlo.reshape") \
-                or hlo.shape_of(users[0].results[0])[-1:] != (columns,):
+        if len(users) != 1 or users[0].block != op.block or users[0].name not in LINKS or \
+                hlo.shape_of(users[0].results[0])[-1:] != (columns,):
             break
         if users[0].name == "stablehlo.add":
             left, right = users[0].operands
@@ -80,4 +81,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             _rewrite(op, p, made)
 
 
-PASS = Pass("dense-avx2", "products of f32 with a matrix as a kernel, for processors with AVX2 and no wider vectors", apply)
+PASS = Pass("dense-avx2", "products of f32 with a matrix as a kernel, for processors with AVX2 and no wider vectors",
+            apply)

@@ -5,7 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, differences, run, staged
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.build import forms_for
+from sexpgpu.compiler.passes.iree.targets import parse_target
+from sexpgpu.compiler.passes.pipeline import run_passes
 
 Q, K, V = floats(2, 4, 5, 8), floats(2, 4, 5, 8, seed=1), floats(2, 4, 5, 8, seed=2)
 FEW_K, FEW_V = floats(2, 2, 7, 8), floats(2, 2, 7, 6, seed=4)
@@ -31,6 +35,54 @@ def rope(x, base=10000.0, offset=0):
     return jnp.concatenate([a * jnp.cos(angles) - b * jnp.sin(angles), b * jnp.cos(angles) + a * jnp.sin(angles)], -1)
 
 
+def heads(seed, time=16, width=16):
+    """[batch heads time width] of whole vectors, which processors have kernels for."""
+    return floats(2, 2, time, width, seed=seed)
+
+
+def lower(queries, keys):
+    return np.tril(np.ones((queries, keys), bool), keys - queries)
+
+
+def lying(source):
+    """The source with operands that lie as [batch time heads width]."""
+    for name in "qkv":
+        source = source.replace(f" {name}", f" (transpose {name} [0 2 1 3])")
+    return f"(transpose {source} [0 2 1 3])"
+
+
+def turned(function):
+    return lambda *xs: function(*(x.transpose(0, 2, 1, 3) for x in xs)).transpose(0, 2, 1, 3)
+
+
+WHOLE = {"q": heads(0), "k": heads(1), "v": heads(2)}
+WIDE = {"q": heads(0, 64, 24), "k": heads(1, 64, 24), "v": heads(2, 64, 24)}
+LYING = {n: x.transpose(0, 2, 1, 3).copy() for n, x in WHOLE.items()}
+MORE_KEYS = {"q": heads(0, 8, 8), "k": heads(1, 20, 8), "v": heads(2, 20, 8)}
+BLOCKS = {"q": heads(0, 256, 8), "k": heads(1, 256, 8), "v": heads(2, 256, 8)}
+NAN = {**WHOLE, "q": np.where(np.arange(16)[:, None] == 5, np.float32("nan"), WHOLE["q"])}
+#: What the kernels for processors take: each with a causal mask and without, in either order of axes.
+KERNELS = [
+    Case("kernel", "(attention q k v)", WHOLE, attend),
+    Case("kernel causal", "(attention q k v :causal true)", WHOLE, lambda q, k, v: attend(q, k, v, lower(16, 16))),
+    Case("kernel lying", lying("(attention q k v :causal true)"), LYING,
+         turned(lambda q, k, v: attend(q, k, v, lower(16, 16)))),
+    Case("kernel of odd width", "(attention q k v :causal true)", WIDE,
+         lambda q, k, v: attend(q, k, v, lower(64, 64))),
+    Case("kernel lying of odd width", lying("(attention q k v :scale 0.3)"),
+         {n: x.transpose(0, 2, 1, 3).copy() for n, x in WIDE.items()},
+         turned(lambda q, k, v: attend(q, k, v, None, 0.3))),
+    Case("kernel with more keys", "(attention q k v :causal true)", MORE_KEYS,
+         lambda q, k, v: attend(q, k, v, lower(8, 20))),
+    Case("kernel in blocks", "(attention q k v :causal true)", BLOCKS,
+         lambda q, k, v: attend(q, k, v, lower(256, 256))),
+    Case("kernel of a learned scale", "(attention q k v :scale s)", {**WHOLE, "s": np.float32(0.3)},
+         lambda q, k, v, s: attend(q, k, v, None, s)),
+    Case("kernel with NaN", "(attention q k v :causal true)", NAN, lambda q, k, v: attend(q, k, v, lower(16, 16))),
+    Case("kernel penalty", "(sum (square (gradient (fn (q) (sum (square (attention q k v :causal true)))) q)))", WHOLE,
+         lambda q, k, v: (jax.grad(lambda q: (attend(q, k, v, lower(16, 16)) ** 2).sum())(q) ** 2).sum()),
+    Case("no kernel for values of another width", "(attention q k v)", {**WHOLE, "v": heads(2, 16, 8)}, attend),
+]
 CASES = [
     Case("rope", "(rope q)", {"q": Q}, rope),
     Case("rope offset", "(rope q :base 500.0 :offset 3)", {"q": Q}, lambda q: rope(q, 500.0, 3)),
@@ -57,6 +109,7 @@ CASES = [
          lambda q, k, v, s: attend(q, k, v, None, s)),
     Case("attention penalty", "(sum (square (gradient (fn (q) (sum (square (attention q k v :causal true)))) q)))", ALL,
          lambda q, k, v: (jax.grad(lambda q: (attend(q, k, v, TRIANGLE) ** 2).sum())(q) ** 2).sum()),
+    *KERNELS,
 ]
 
 
@@ -68,3 +121,25 @@ def outcomes():
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_is_what_jax_computes(case, outcomes):
     assert not differences(case, outcomes[case.name])
+
+
+@pytest.fixture(scope="module")
+def calls():
+    """How often each case calls a kernel, forward and back, on a processor with AVX2."""
+    module, _ = staged(KERNELS)
+    target = parse_target("cpu:x86-64-v3")
+    run_passes(module, forms_for(target))
+    with module.context:
+        found = {fn.symbol(f): [str(op.attributes["entry_points"]) for op in fn.walk(fn.body(f))
+                                if op.name == "flow.dispatch"] for f in fn.functions(module)}
+    return {case.name: tuple(sum(way in name for name in found[case.symbol]) for way in ("forward", "backward"))
+            for case in KERNELS}
+
+
+@pytest.mark.parametrize("case", KERNELS, ids=lambda c: c.name)
+def test_kernels_are_called_where_there_are_some(case, calls):
+    many = {"kernel in blocks": (2, 2), "no kernel for values of another width": (0, 0)}
+    if case.name == "kernel penalty":   # the gradient of the gradient is the way back written out
+        assert calls[case.name][0] == 1
+    else:
+        assert calls[case.name] == many.get(case.name, (1, 1))

@@ -1,0 +1,134 @@
+"""Kernels for processors: products and gradients of weights against NumPy in f64, in sizes whole and odd."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from iree.compiler import ir
+from runner import Program
+from sexpgpu.compiler.kernels import weights
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.build import forms_for
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
+from sexpgpu.compiler.passes.iree.targets import parse_target
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls
+from sexpgpu.compiler.passes.pipeline import run_passes
+from sexpgpu.runtime.processor import STACK, lacking
+
+TARGET = parse_target("cpu:x86-64-v3")
+pytestmark = pytest.mark.skipif(bool(lacking(("avx2", "fma"))), reason="this processor has no AVX2")
+
+#: Rows, columns of the left operand, columns of the right one; and whether there is a kernel.
+SIZES = [(64, 128, 128, True), (72, 136, 128, True), (2048, 8, 72, True), (1000, 40, 32, True), (512, 256, 104, True),
+         (256, 48, 640, True), (136, 1288, 8, True), (1001, 40, 32, False), (512, 60, 64, False), (512, 64, 60, False),
+         (16, 16, 16, False)]
+
+
+def tensor(*shape: int) -> str:
+    return f"tensor<{'x'.join(map(str, shape))}xf32>"
+
+
+def gradient(name: str, rows: int, left: int, right: int) -> str:
+    x, y, w, b = tensor(rows, left), tensor(rows, right), tensor(left, right), tensor(right)
+    return f"""func.func @{name}(%x: {x}, %y: {y}) -> ({w}, {b}) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %b = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0] : ({y}, tensor<f32>) -> {b}
+      %w = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : ({x}, {y}) -> {w}
+      return %w, %b : {w}, {b} }}"""
+
+
+def product(name: str, rows: int, depth: int, columns: int, turned: bool) -> str:
+    """With a bias and two tensors added, in other shapes than the product's."""
+    x, y, r = tensor(rows, depth), tensor(columns, depth) if turned else tensor(depth, columns), tensor(rows, columns)
+    b, wide = tensor(columns), tensor(1, rows, columns)
+    return f"""func.func @{name}(%x: {x}, %y: {y}, %b: {b}, %c: {wide}, %d: {wide}) -> {wide} {{
+      %p = stablehlo.dot_general %x, %y, contracting_dims = [1] x [{int(turned)}] : ({x}, {y}) -> {r}
+      %q = stablehlo.reshape %p : ({r}) -> {wide}
+      %s = stablehlo.broadcast_in_dim %b, dims = [2] : ({b}) -> {wide}
+      %t = stablehlo.add %q, %s : {wide}
+      %u = stablehlo.add %c, %t : {wide}
+      %v = stablehlo.add %u, %d : {wide}
+      return %v : {wide} }}"""
+
+
+def lowered(text: str) -> tuple[bytes, dict[str, int]]:
+    """The artifact, and the calls of kernels in each function."""
+    with ir.Context():
+        module = ir.Module.parse(text)
+        run_passes(module, forms_for(TARGET))
+        calls = {fn.symbol(f): sum(op.name == "flow.dispatch" for op in fn.walk(fn.body(f)))
+                 for f in fn.functions(module)}
+        return generate(module, TARGET, CompileOptions()), calls
+
+
+@pytest.fixture(scope="module")
+def built() -> tuple[Program, dict[str, int]]:
+    functions = [gradient(f"g{i}", *size[:3]) for i, size in enumerate(SIZES)]
+    functions += [product(f"p{i}_{int(t)}", *size[:3], t) for i, size in enumerate(SIZES) for t in (False, True)]
+    vmfb, calls = lowered("\n".join(functions))
+    return Program(vmfb), calls
+
+
+def floats(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def near(got: np.ndarray, want: np.ndarray, depth: int) -> bool:
+    return got.shape == want.shape and bool(np.abs(got - want).max() < 4e-7 * depth)
+
+
+@pytest.mark.parametrize("i", range(len(SIZES)))
+def test_gradient_of_a_weight_and_a_bias(built: tuple[Program, dict[str, int]], i: int) -> None:
+    program, calls = built
+    rows, left, right, kernel = SIZES[i]
+    x, y = floats(rows, left), floats(rows, right, seed=1)
+    w, b = program.call(f"g{i}", x, y)
+    assert near(w, x.T.astype(float) @ y, rows)
+    assert near(b, y.sum(0, dtype=float), rows)
+    assert calls[f"g{i}"] == kernel
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("i", range(len(SIZES)))
+def test_product_and_what_is_added(built: tuple[Program, dict[str, int]], i: int, turned: bool) -> None:
+    program, calls = built
+    rows, depth, columns, _ = SIZES[i]
+    x, y = floats(rows, depth), floats(*(columns, depth) if turned else (depth, columns), seed=1)
+    b, c, d = floats(columns, seed=2), floats(1, rows, columns, seed=3), floats(1, rows, columns, seed=4)
+    got, = program.call(f"p{i}_{int(turned)}", x, y, b, c, d)
+    want = x.astype(float) @ (y.T if turned else y) + b + c + d
+    assert near(got, want, depth)
+    whole = rows % 8 == depth % 8 == columns % 8 == 0
+    assert calls[f"p{i}_{int(turned)}"] == (whole and rows * depth * columns >= 1 << 20)
+
+
+def test_threads_have_the_stack_a_kernel_may_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With IREE's default, 128 KiB, this ends in a segmentation fault."""
+    monkeypatch.setattr(weights, "PIECE", (128, 128))
+    monkeypatch.setattr(weights, "DEEPEST", 512)
+    shape = weights.Shape(2048, 128, 128, bias=False)
+    assert STACK // 2 <= 2 * shape.depth * 128 * 4 <= STACK
+    x, y, w = tensor(2048, 128), tensor(2048, 128), tensor(128, 128)
+    text = f"func.func @f(%x: {x}, %y: {y}) -> {w} {{ return %w : {w} }}"
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text.replace("{ return", f"{{ %w = stablehlo.constant dense<0.0> : {w} return"))
+        func, = fn.functions(module)
+        end = fn.terminator(func)
+        with ir.InsertionPoint(end):
+            end.operands[0], = KernelCalls(module).call(weights.gradient, shape, list(fn.body(func).arguments),
+                                                        [[128, 128]])
+        (tmp_path / "f.vmfb").write_bytes(generate(module, TARGET, CompileOptions()))
+    code = f"""
+import numpy as np
+from pathlib import Path
+from sexpgpu.runtime.session.device import Device
+Device("local-task", 2)
+from runner import Program
+ones = np.ones((2048, 128), np.float32)
+assert (Program(Path({str(tmp_path / "f.vmfb")!r}).read_bytes()).call("f", ones, ones)[0] == 2048).all()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
