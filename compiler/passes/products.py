@@ -1,11 +1,12 @@
-"""Matrix products in the form that runs fastest on x86-64 processors with AVX2 and no more.
+"""Matrix products that have no kernel (`dense`, `weights`), in the form that runs fastest on x86-64 processors with
+AVX2 and no more: batches of products, and small ones.
 
 The code generator knows two ways: products as they lie, in tiles of 8 x 8, and data tiling, which packs operands and
 unpacks results for a kernel of 8 x 8. With sixteen vector registers both wait for loads: eight broadcasts for eight
 multiply-adds. A tile of 6 rows by 16 columns has six for twelve, reads operands where they lie, and lets what follows
 (a bias, a residual) run on the tile while it is in registers. So a product of f32 becomes a `linalg` product with that
-tile written on it. What contracts the rows of both operands (the gradient of a weight, a sum over all tokens) stays
-with data tiling: its operands are read with long strides, and packing pays. So do wide right operands.
+tile written on it. What contracts the rows of both operands stays with data tiling: its operands are read with long
+strides, and packing pays. So do wide right operands.
 
 Two barriers keep the fusion around what is tiled cheap:
 
