@@ -47,8 +47,8 @@ def known(value: ir.Value) -> np.ndarray | None:
     if op.name == "stablehlo.constant":
         dense = ir.DenseElementsAttr(op.attributes["value"])
         return np.full(shape, dense.get_splat_value().value) if dense.is_splat else np.array(dense).reshape(shape)
-    parts = [known(v) for v in op.operands]
-    if not parts or any(p is None for p in parts):
+    parts = [p for v in op.operands if (p := known(v)) is not None]
+    if not parts or len(parts) != len(op.operands):
         return None
     if op.name == "stablehlo.reshape":
         return parts[0].reshape(shape)
