@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Vector
-from sexpgpu.compiler.kernels.tile import divisor, panels, tile, turned
+from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.tile import divisor, pack, pack_turned, panels, tile
 
 #: Rows of y that are in panels at once.
 DEEPEST = 128
@@ -43,21 +43,6 @@ class Shape:
         return self.deep > 0 and all(self.piece)
 
 
-def _pack(k: Kernel, s: Shape, y: Buffer, panel: Buffer, p: Index, column: Index, start: Index | int, width: int
-          ) -> None:
-    """The panel of `width` vectors of columns from `column` on, rows from `start` on."""
-    if not s.turned:
-        for i in k.range(0, s.deep, 1):
-            for n in range(width):
-                panel[p, i, n * LANES] = y.load(i + start, column + n * LANES)
-        return
-    for i in k.range(0, s.deep, LANES):
-        for n in range(width):
-            block = [y.load(column + (n * LANES + m), i + start) for m in range(LANES)]
-            for m, v in enumerate(turned(block)):
-                panel[p, i + m, n * LANES] = v
-
-
 def product(name: str, s: Shape) -> str:
     """Kernel of (x, y, bias?, others…) -> [rows columns]."""
     (rows, columns), deep, whole = s.piece, s.deep, [s.rows, s.columns]
@@ -66,21 +51,22 @@ def product(name: str, s: Shape) -> str:
                 *([(s.columns,)] if s.bias else ()), *[whole] * s.others, whole])
     x, y, *added, out = k.buffers
     row, column = k.place[0] * rows, k.place[1] * columns
-    shares = [(*share, k.scratch(share[1], deep, share[2] * LANES)) for share in panels(columns)]
+    shares = panels(k, columns, deep)
 
-    def block(start: Index | int, first: bool, last: bool) -> None:
+    def block(start: Place, first: bool, last: bool) -> None:
         """Adds the product of some of the depth."""
-        for begin, count, width, high, ys in shares:
-            for p in k.range(0, count, 1):
-                left = column + p * (width * LANES) + begin
-                _pack(k, s, y, ys, p, left, start, width)
-                for r in k.range(row, row + rows, high):
-                    places = [(r + m, left + n * LANES) for m in range(high) for n in range(width)]
+        (pack_turned if s.turned else pack)(k, y, start, column, deep, shares)
+        for some in shares:
+            for p in k.range(0, some.count, 1):
+                at = some.columns(column, p)
+                for r in k.range(row, row + rows, some.rows):
+                    places = [(r + m, c) for m in range(some.rows) for c in at]
                     found = tile(k, 0, deep, lambda i, m, r=r: x.one(r + m, i + start),
-                                 lambda i, n, p=p, ys=ys: ys.load(p, i, n * LANES),
-                                 () if first else [out.load(*at) for at in places], rows=high, width=width)
-                    for at, v in zip(places, itertools.chain(*found), strict=True):
-                        out[at] = _sum(v, at, added, s) if last else v
+                                 lambda i, n, p=p, some=some: some.packed.load(p, i, n * LANES),
+                                 () if first else [out.load(*place) for place in places], rows=some.rows,
+                                 width=some.width)
+                    for place, v in zip(places, itertools.chain(*found), strict=True):
+                        out[place] = _sum(v, place, added, s) if last else v
 
     if s.depth == deep:
         block(0, first=True, last=True)

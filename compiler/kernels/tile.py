@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, Vector
 
 #: Rows and vectors of columns of a tile: with eight sums, each waits for its last multiply-add just as long as that
 #: takes, and six loads are less than the processor does meanwhile.
@@ -36,12 +37,55 @@ def divisor(size: int, most: int, least: int) -> int:
     return most
 
 
-def panels(columns: int) -> list[tuple[int, int, int, int]]:
-    """How columns, a multiple of `LANES`, are shared out among tiles: (first column, panels side by side, vectors of
-    one, rows of its tile). Twelve sums in registers where three vectors go."""
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Columns from `first` on, side by side in `count` panels as wide as a tile of `rows` rows and `width` vectors:
+    `packed` is [panel depth columns]."""
+
+    first: int
+    count: int
+    width: int
+    rows: int
+    packed: Buffer
+
+    def places(self) -> Iterator[tuple[int, int, int]]:
+        """Column, panel and column in it, of every vector."""
+        for p in range(self.count):
+            for n in range(self.width):
+                yield self.first + (p * self.width + n) * LANES, p, n * LANES
+
+    def columns(self, left: Index, panel: Index) -> list[Index]:
+        """Of a panel's vectors, where the first of all columns is `left`."""
+        return [left + panel * (self.width * LANES) + (self.first + n * LANES) for n in range(self.width)]
+
+
+def panels(k: Kernel, columns: int, depth: int) -> list[Panels]:
+    """Scratch for columns, a multiple of `LANES`. Twelve sums are in registers where three vectors go."""
     whole, rest = divmod(columns // LANES, 3)
     found = [(0, whole, 3, 4)] if whole else []
-    return [*found, (whole * 3 * LANES, 1, rest, 8 if rest == 1 else 4)] if rest else found
+    found += [(whole * 3 * LANES, 1, rest, 8 if rest == 1 else 4)] if rest else []
+    return [Panels(first, count, width, rows, k.scratch(count, depth, width * LANES))
+            for first, count, width, rows in found]
+
+
+def pack(k: Kernel, source: Buffer, start: Place, left: Index, depth: int, into: Sequence[Panels]) -> None:
+    """`depth` rows of `source` from `start` on, columns from `left` on. Row by row, for what is side by side in memory
+    comes in one stream, where the columns of one panel can be a page apart."""
+    for i in k.range(0, depth, 1):
+        for some in into:
+            for column, p, n in some.places():
+                some.packed[p, i, n] = source.load(i + start, left + column)
+
+
+def pack_turned(k: Kernel, source: Buffer, start: Place, left: Index, depth: int, into: Sequence[Panels]) -> None:
+    """The same where rows of `source` are the columns."""
+    for some in into:
+        for p in k.range(0, some.count, 1):
+            for n, column in enumerate(some.columns(left, p)):
+                for i in k.range(0, depth, LANES):
+                    block = [source.load(column + m, i + start) for m in range(LANES)]
+                    for m, v in enumerate(turned(block)):
+                        some.packed[p, i + m, n * LANES] = v
 
 
 def turned(block: Sequence[Vector]) -> list[Vector]:

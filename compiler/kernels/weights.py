@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Vector
-from sexpgpu.compiler.kernels.tile import divisor, panels, tile
+from sexpgpu.compiler.kernels.code import LANES, Kernel
+from sexpgpu.compiler.kernels.tile import divisor, pack, panels, tile
 
 #: Rows whose panels fit the nearest cache: 8 KiB of x and 16 of y.
 DEEPEST = 128
@@ -49,8 +49,7 @@ def gradient(name: str, s: Shape) -> str:
                [(s.rows, s.left), (s.rows, s.right), (s.left, s.right), *([(s.right,)] if s.bias else ())])
     x, y, out, *bias = k.buffers
     row, column = k.place[0] * left, k.place[1] * right
-    xs = k.scratch(left // LANES, depth, LANES)
-    shares = [(*share, k.scratch(share[1], depth, share[2] * LANES)) for share in panels(right)]
+    xs, shares = k.scratch(left // LANES, depth, LANES), panels(k, right, depth)
 
     for part in k.range(0, left, 1):
         for c in range(0, right, LANES):
@@ -63,28 +62,22 @@ def gradient(name: str, s: Shape) -> str:
         for i in k.range(0, depth, 1):
             for p in range(left // LANES):
                 xs[p, i, 0] = x.load(start + i, row + p * LANES)
-        for first, count, width, rows, ys in shares:
-            for p in k.range(0, count, 1):
-                at = [column + p * (width * LANES) + (first + n * LANES) for n in range(width)]
-
-                def pack(i: Index, sums: list[Vector], at: list[Index] = at, ys: Buffer = ys, p: Index = p,
-                         start: Index = start) -> list[Vector]:
-                    found = [y.load(start + i, c) for c in at]
-                    for n, v in enumerate(found):
-                        ys[p, i, n * LANES] = v
-                    return [total + v for total, v in zip(sums, found, strict=True)]
-
-                sums = k.carry(0, depth, 1, [k.splat(0.0)] * width, pack)
+        pack(k, y, start, column, depth, shares)
+        for some in shares:
+            for p in k.range(0, some.count, 1):
+                at = some.columns(column, p)
                 for total in bias:
                     for _ in k.range(k.place[0], 1, 1):
+                        sums = k.carry(0, depth, 1, [total.load(c) for c in at], lambda i, sums, p=p, some=some: [
+                            v + some.packed.load(p, i, n * LANES) for n, v in enumerate(sums)])
                         for c, v in zip(at, sums, strict=True):
-                            total[c,] = total.load(c) + v
+                            total[c,] = v
                 for q in k.range(0, left // LANES, 1):
-                    for part in range(0, LANES, rows):
-                        places = [(row + q * LANES + (part + m), c) for m in range(rows) for c in at]
+                    for part in range(0, LANES, some.rows):
+                        places = [(row + q * LANES + (part + m), c) for m in range(some.rows) for c in at]
                         found = tile(k, 0, depth, lambda i, m, q=q, part=part: xs.one(q, i, part + m),
-                                     lambda i, n, p=p, ys=ys: ys.load(p, i, n * LANES),
-                                     [out.load(*place) for place in places], rows=rows, width=width)
+                                     lambda i, n, p=p, some=some: some.packed.load(p, i, n * LANES),
+                                     [out.load(*place) for place in places], rows=some.rows, width=some.width)
                         for place, v in zip(places, itertools.chain(*found), strict=True):
                             out[place] = v
     return k.text()

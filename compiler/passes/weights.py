@@ -37,6 +37,22 @@ def _row_sums(y: ir.Value) -> Iterator[ir.Operation]:
             yield op
 
 
+def _straight(op: ir.Operation) -> ir.Operation:
+    """The product itself; or, where all that reads it turns it, the product the other way round."""
+    users = [u.owner.operation for u in op.results[0].uses]
+    p = product_of(op)
+    if p is None or p.turned != (True, False) or any(len(hlo.shape_of(v)) != 2 for v in op.operands) or \
+            len(users) != 1 or users[0].name != "stablehlo.transpose" or dims_of(users[0], "permutation") != [1, 0]:
+        return op
+    with ir.InsertionPoint(op), op.location:
+        x, y = op.operands
+        other = hlo.dot_general(y, x, contract=([0], [0]), element=hlo.element_type(op.results[0]))
+    users[0].results[0].replace_all_uses_with(other)
+    for old in (users[0], op):
+        old.erase()
+    return other.owner.operation
+
+
 def _rewrite(op: ir.Operation, made: KernelCalls) -> None:
     p = product_of(op)
     if p is None or p.lead or p.turned != (True, False) or p.rows * p.columns * p.depth < FEWEST:
@@ -61,8 +77,8 @@ def _rewrite(op: ir.Operation, made: KernelCalls) -> None:
 def apply(module: ir.Module, options: NoOptions) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
-        for op in fn.walk(fn.body(func)):
-            _rewrite(op, made)
+        for op in [op for op in fn.walk(fn.body(func)) if op.name == "stablehlo.dot_general"]:
+            _rewrite(_straight(op), made)
 
 
 PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2 and no wider "

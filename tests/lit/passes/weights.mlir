@@ -36,3 +36,13 @@ func.func @stays(%x: tensor<256x128xf32>, %y: tensor<256x60xf32>, %z: tensor<256
   %1 = stablehlo.dot_general %z, %z, contracting_dims = [0] x [0] : (tensor<256x128xf64>, tensor<256x128xf64>) -> tensor<128x128xf64>
   return %0, %1 : tensor<128x60xf32>, tensor<128x128xf64>
 }
+
+// What is only read turned is computed the other way round.
+// CHECK-LABEL: func.func @turned
+// CHECK: %[[W:.*]] = flow.dispatch @[[K:.*]]::@[[K]](%arg1, %arg0) : (tensor<256x64xf32>, tensor<256x128xf32>) -> tensor<64x128xf32>
+// CHECK-NEXT: return %[[W]]
+func.func @turned(%x: tensor<256x128xf32>, %y: tensor<256x64xf32>) -> tensor<64x128xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<256x128xf32>, tensor<256x64xf32>) -> tensor<128x64xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<128x64xf32>) -> tensor<64x128xf32>
+  return %1 : tensor<64x128xf32>
+}
