@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
-from sexpgpu.compiler.passes import attention, dense, direct, patches, products, rows, weights, windows
+from sexpgpu.compiler.passes import (
+    attention,
+    dense,
+    direct,
+    lookups,
+    patches,
+    products,
+    rows,
+    weights,
+    windows,
+)
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
@@ -49,6 +59,8 @@ def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass
         passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions())]
     if target.avx2:
         passes += [(p, NoOptions()) for p in (weights.PASS, dense.PASS, products.PASS)]
+    if target.kind == "cpu":
+        passes.append((lookups.PASS, NoOptions()))
     passes.append((LEGALIZE[target.kind], LegalizeOptions(disabled)))
     if target.kind == "cpu":
         passes.append((rows.PASS, NoOptions()))

@@ -19,6 +19,7 @@ from sexpgpu.compiler.passes import (
     dense,
     direct,
     evaluations,
+    lookups,
     narrow,
     optimizer,
     parameters,
@@ -61,7 +62,7 @@ PIPELINE: tuple[Pass, ...] = (
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (
     *PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS, patches.PASS, windows.PASS,
-    weights.PASS, dense.PASS, products.PASS, rows.PASS)}
+    weights.PASS, dense.PASS, products.PASS, lookups.PASS, rows.PASS)}
 
 
 @dataclass(slots=True)
