@@ -402,6 +402,17 @@ def sort(xs: Sequence[ir.Value], dim: int,
     return list(op.results)
 
 
+#: On a sort of integers no two of which are equal along the axis; nothing tells their order but themselves.
+KEYS = "sexp.keys"
+
+
+def sort_keys(x: ir.Value, dim: int) -> ir.Value:
+    """Integers with a sign, all different along the axis, in rising order."""
+    found = sort([x], dim, lambda a, b: compare("LT", a[0], b[0]), stable=False)[0]
+    found.owner.attributes[KEYS] = ir.UnitAttr.get()
+    return found
+
+
 # -- windows ----------------------------------------------------------------------------------------------------------
 
 def convolution(x: ir.Value, kernel: ir.Value, *, strides: Dims, padding: Sequence[tuple[int, int]],

@@ -16,6 +16,8 @@ from sexpgpu.compiler.passes import (
     patches,
     products,
     rows,
+    sort_kernels,
+    sort_rounds,
     weights,
     windows,
 )
@@ -52,7 +54,8 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
 
 def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass, Options]]:
     """What brings operations into the forms that a target's code generator does well, and gets right."""
-    passes: list[tuple[Pass, Options]] = []
+    passes: list[tuple[Pass, Options]] = [
+        (sort_kernels.PASS if target.kind == "cpu" else sort_rounds.PASS, NoOptions())]
     if target.avx2:
         passes += [(attention.PASS, NoOptions()), (direct.PASS, NoOptions())]
     if target.kind == "cpu":

@@ -60,9 +60,8 @@ def _layout(table: ir.Value, indices: ir.Value, axes: Sequence[int], dropped: Se
     """What both operations say in their own words: `axes` are indexed, `dropped` from the rows, `offset` are the places
     of a row's axes in the result or the updates, of `rank` axes."""
     shape, places = hlo.shape_of(table), list(hlo.shape_of(indices))
-    if index_dim < len(places):
-        if places.pop(index_dim) != 1 or index_dim != len(places):
-            return None
+    if index_dim < len(places) and (places.pop(index_dim) != 1 or index_dim != len(places)):
+        return None
     batch = list(batching[0])
     if len(axes) != 1 or list(dropped) != list(axes) or list(batching[1]) != list(range(len(batch))):
         return None
