@@ -402,13 +402,19 @@ def sort(xs: Sequence[ir.Value], dim: int,
     return list(op.results)
 
 
-#: On a sort of integers no two of which are equal along the axis; nothing tells their order but themselves.
+#: On a sort that `sort_indices` made.
 KEYS = "sexp.keys"
 
 
-def sort_keys(x: ir.Value, dim: int) -> ir.Value:
-    """Integers with a sign, all different along the axis, in rising order."""
-    found = sort([x], dim, lambda a, b: compare("LT", a[0], b[0]), stable=False)[0]
+def sort_indices(order: ir.Value, dim: int) -> ir.Value:
+    """The i32 indices along `dim` that put i32 numbers in rising order, equal ones by index: no two pairs are equal."""
+    index = iota(shape_of(order), dim, "i32")
+
+    def before(a: Sequence[ir.Value], b: Sequence[ir.Value]) -> ir.Value:
+        tie = and_(compare("EQ", a[0], b[0]), compare("LT", a[1], b[1]))
+        return or_(compare("LT", a[0], b[0]), tie)
+
+    _, found = sort([order, index], dim, before, stable=False)
     found.owner.attributes[KEYS] = ir.UnitAttr.get()
     return found
 

@@ -1,4 +1,4 @@
-"""Sorts of keys as passes see them: integers that all differ along the axis, and how many of them are read."""
+"""Sorts that give indices (`hlo.sort_indices`) as passes see them, and how many of the indices are read."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.reading import dims_of
 
-#: Up to this many, the least are found without sorting the rest.
+#: Up to this many, the first are found without sorting the rest.
 FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
 class KeySort:
-    """`first` is how many keys are read from the beginning of the axis: all `n`, or what one slice takes."""
+    """`order` is sorted along `axis`, of length `n`; `first` is how many indices are read from the beginning: all, or
+    what one slice takes."""
 
-    op: ir.Operation
+    order: ir.Value
     axis: int
     n: int
     first: int
@@ -29,7 +30,7 @@ class KeySort:
 
 
 def _slice(op: ir.Operation, axis: int, n: int) -> ir.Operation | None:
-    users = [use.owner.operation for use in op.results[0].uses]
+    users = [use.owner.operation for use in op.results[1].uses]
     if len(users) != 1 or users[0].name != "stablehlo.slice":
         return None
     shape, limits = hlo.shape_of(op.results[0]), dims_of(users[0], "limit_indices")
@@ -39,16 +40,16 @@ def _slice(op: ir.Operation, axis: int, n: int) -> ir.Operation | None:
 
 
 def rewrite(module: ir.Module, how: Callable[[KeySort], ir.Value]) -> None:
-    """Puts what `how` makes, the `first` keys of each sort, in its place."""
+    """Puts what `how` makes, the `first` indices of each sort, in its place."""
     for func in fn.functions(module):
         for op in [op for op in fn.walk(fn.body(func)) if op.name == "stablehlo.sort" and hlo.KEYS in op.attributes]:
             axis = ir.IntegerAttr(op.attributes["dimension"]).value
             n = hlo.shape_of(op.results[0])[axis]
             part = _slice(op, axis, n)
-            old = op if part is None else part
+            old = op.results[1] if part is None else part.results[0]
             with ir.InsertionPoint(op), op.location:
-                value = how(KeySort(op, axis, n, hlo.shape_of(old.results[0])[axis]))
-            old.results[0].replace_all_uses_with(value)
-            old.erase()
+                value = how(KeySort(op.operands[0], axis, n, hlo.shape_of(old)[axis]))
+            old.replace_all_uses_with(value)
             if part is not None:
-                op.erase()
+                part.erase()
+            op.erase()

@@ -1,7 +1,8 @@
-"""Sorts of keys as kernels, for processors.
+"""Sorts that give indices as kernels, for processors.
 
-Several rows of keys stand side by side, one in each lane of a vector, and go through a network of comparisons together:
-what is compared does not depend on what the keys are. The network is Batcher's odd-even merge, in the form of Knuth's
+A key of 64 bits is a number above its index: one integer to compare, and no two are equal. Several rows of keys stand
+side by side, one in each lane of a vector, and go through a network of comparisons together: what is compared does not
+depend on what the keys are. The network is Batcher's odd-even merge, in the form of Knuth's
 Algorithm M (The Art of Computer Programming 3, 5.2.2), for any length. Where only the first few keys are read, they
 are kept in order in registers instead, and each key passes through them. Measured in docs/benchmarks.md.
 """
@@ -19,6 +20,8 @@ from sexpgpu.compiler.passes.key_sorts import KeySort, rewrite
 
 #: Rows that are sorted side by side.
 LANES = 8
+#: Bits of an index in a key.
+HALF = 32
 
 
 def network(n: int) -> np.ndarray:
@@ -111,30 +114,44 @@ def least(x: ir.Value, count: int) -> ir.Value:
     return launch([groups], {keys: x}, out, body)
 
 
+def _side_by_side(order: ir.Value, groups: int, lanes: int) -> ir.Value:
+    """[rows n] of i32 -> keys [groups n lanes], filled up with rows that nobody reads."""
+    rows, n = hlo.shape_of(order)
+    keys = hlo.convert(order, "i64")
+    keys = hlo.shift_left(keys, hlo.splat(HALF, [rows, n], "i64"))
+    keys = hlo.or_(keys, hlo.iota([rows, n], 1, "i64"))
+    if groups * lanes > rows:
+        keys = hlo.pad(keys, hlo.splat(0, [], "i64"), [0, 0], [groups * lanes - rows, 0])
+    return hlo.transpose(hlo.reshape(keys, [groups, lanes, n]), [0, 2, 1])
+
+
+def _rows(keys: ir.Value, rows: int) -> ir.Value:
+    """The indices in keys [groups n lanes] -> i32 [rows n]."""
+    groups, n, lanes = hlo.shape_of(keys)
+    found = hlo.convert(hlo.and_(keys, hlo.splat((1 << HALF) - 1, [groups, n, lanes], "i64")), "i32")
+    found = hlo.reshape(hlo.transpose(found, [0, 2, 1]), [groups * lanes, n])
+    return hlo.slice_(found, [0, 0], [rows, n]) if groups * lanes > rows else found
+
+
 def _sort(s: KeySort) -> ir.Value:
-    """Rows into lanes, and back."""
-    x = s.op.operands[0]
-    shape = list(hlo.shape_of(x))
-    order = [*(d for d in range(len(shape)) if d != s.axis), s.axis]
-    others = [shape[d] for d in order[:-1]]
+    shape = list(hlo.shape_of(s.order))
+    turned = [*(d for d in range(len(shape)) if d != s.axis), s.axis]
+    others = [shape[d] for d in turned[:-1]]
     rows = prod(others)
     lanes = min(LANES, 1 << (rows - 1).bit_length())
     groups = -(-rows // lanes)
-    x = hlo.reshape(hlo.transpose(x, order), [rows, s.n])
-    if groups * lanes > rows:
-        x = hlo.pad(x, hlo.splat(0, [], hlo.element_type(x)), [0, 0], [groups * lanes - rows, 0])
-    x = hlo.transpose(hlo.reshape(x, [groups, lanes, s.n]), [0, 2, 1])
-    x = least(x, s.first) if s.few else sort_rows(x)
-    if not s.few and s.first < s.n:
-        x = hlo.slice_(x, [0, 0, 0], [groups, s.first, lanes])
-    x = hlo.reshape(hlo.transpose(x, [0, 2, 1]), [groups * lanes, s.first])
-    if groups * lanes > rows:
-        x = hlo.slice_(x, [0, 0], [rows, s.first])
-    return hlo.transpose(hlo.reshape(x, [*others, s.first]), [order.index(d) for d in range(len(shape))])
+    keys = _side_by_side(hlo.reshape(hlo.transpose(s.order, turned), [rows, s.n]), groups, lanes)
+    if s.few:
+        keys = least(keys, s.first)
+    else:
+        keys = sort_rows(keys)
+        keys = hlo.slice_(keys, [0, 0, 0], [groups, s.first, lanes]) if s.first < s.n else keys
+    found = hlo.reshape(_rows(keys, rows), [*others, s.first])
+    return hlo.transpose(found, [turned.index(d) for d in range(len(shape))])
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:
     rewrite(module, _sort)
 
 
-PASS = Pass("sort-kernels", "sorts of keys as networks of vectors, for processors", apply)
+PASS = Pass("sort-kernels", "sorts that give indices as networks of vectors, for processors", apply)

@@ -1,6 +1,6 @@
 """Order: sort, argsort, top-k. Stable, NaN last, as NumPy's.
 
-Staged is a sort of keys (`support.sort_keys`), from which indices are read; how keys are sorted is the target's
+Staged are sorts of integers that carry indices along (`support.sort_keys`); how they are done is the target's
 (`passes.sort_kernels`, `passes.sort_rounds`). Only indices are computed so; the values follow by `take-along`, whose
 gradient is theirs.
 """
@@ -14,7 +14,7 @@ from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.axes import axis_of, counted, integer
 from sexpgpu.compiler.frontend.ops.support.dtype import I32
 from sexpgpu.compiler.frontend.ops.support.explain import Operand, origin_notes
-from sexpgpu.compiler.frontend.ops.support.sort_keys import indices, keys, parts
+from sexpgpu.compiler.frontend.ops.support.sort_keys import parts
 from sexpgpu.compiler.frontend.ops.support.staged import give, rule_note, show_shape, tensor
 from sexpgpu.compiler.frontend.values import Tensor, is_true
 
@@ -23,18 +23,17 @@ GROUP = "index"
 
 def order(x: Tensor, axis: int, descending: bool, *, nan_first: bool = False, count: int | None = None) -> ir.Value:
     """The indices along `axis` in order, i32, of the shape of `x`; or the first `count` of them."""
-    n, shape = int(x.shape[axis]), [int(d) for d in x.shape]
-    low, high = [0] * len(shape), [count if count is not None and d == axis else m for d, m in enumerate(shape)]
-    if n == 1:
+    shape = [int(d) for d in x.shape]
+    if shape[axis] == 1:
         return hlo.splat(0, shape, "i32")
-    places: ir.Value | None = None
     *lower, last = parts(x, descending, nan_first)
-    for part in (*lower, last):
-        here = part if places is None else pick_along(part, places, axis)
-        found = hlo.sort_keys(keys(here, axis), axis)
-        found = indices(hlo.slice_(found, low, high) if part is last and high != shape else found)
-        places = found if places is None else pick_along(places, found, axis)
-    return places
+    places = None
+    for part in lower:
+        places = hlo.sort_indices(part, axis)
+    found = hlo.sort_indices(last if places is None else pick_along(last, places, axis), axis)
+    if count is not None and count < shape[axis]:
+        found = hlo.slice_(found, [0] * len(shape), [count if d == axis else n for d, n in enumerate(shape)])
+    return found if places is None else pick_along(places, found, axis)
 
 
 @op("argsort", "x &key (axis -1) (descending false)", group=GROUP, rule="[… n …] -> i32 [… n …]",

@@ -1,21 +1,17 @@
-"""What is sorted: an integer of 64 bits for each element, its place in the order above its index.
+"""What is sorted: integers of 32 bits in the order of the elements.
 
-Any two keys differ, so whatever sorts integers sorts stably, and knows nothing of NaN, of zeros with a sign or of
-dtypes. A key has room for 32 bits of the element; a wider one is sorted twice, by its lower half first.
+So a sort knows nothing of NaN, of zeros with a sign or of dtypes. A wider element is sorted twice, by its lower half
+first.
 """
 
 from __future__ import annotations
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
-from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, convert
+from sexpgpu.compiler.frontend.ops.support.dtype import BOOL, F32, I32, convert
 from sexpgpu.compiler.frontend.values import Tensor
-from sexpgpu.runtime.dtypes import DTYPES
 
-I64 = DTYPES["i64"]
-#: Bits of an index, and of an element, in a key.
-HALF = 32
-#: Type of the same width, infinity without a sign, by the type of a float.
+#: Of a float: the integer of its width, and infinity without a sign.
 _BITS = {"f32": ("i32", 0x7F800000), "f64": ("i64", 0x7FF0000000000000)}
 
 
@@ -23,46 +19,38 @@ def _const(number: int, like: ir.Value) -> ir.Value:
     return hlo.splat(number, hlo.shape_of(like), hlo.element_type(like))
 
 
-def _of_float(value: ir.Value, kind: str, descending: bool, nan_first: bool) -> ir.Value:
+def _of_float(value: ir.Value, descending: bool, nan_first: bool) -> ir.Value:
     """Integers in the order of floats: zeros are equal, and NaN stands at an end."""
-    integer, infinity = _BITS[kind]
+    integer, infinity = _BITS[str(hlo.element_type(value))]
     bits = hlo.bitcast_convert(value, hlo.shape_of(value), integer)
-    width = 8 * DTYPES[integer].bytes
-    magnitude = hlo.and_(bits, _const((1 << (width - 1)) - 1, bits))
+    half = 1 << (ir.IntegerType(hlo.element_type(bits)).width - 1)
+    magnitude = hlo.and_(bits, _const(half - 1, bits))
     order = hlo.select(hlo.compare("LT", bits, _const(0, bits)), hlo.negate(magnitude), magnitude)
-    if descending:
-        order = hlo.negate(order)
-    end = _const(-(1 << (width - 1)) if nan_first else (1 << (width - 1)) - 1, bits)
-    return hlo.select(hlo.compare("GT", magnitude, _const(infinity, bits)), end, order)
+    order = hlo.negate(order) if descending else order
+    isnan = hlo.compare("GT", magnitude, _const(infinity, bits))
+    return hlo.select(isnan, _const(-half if nan_first else half - 1, bits), order)
+
+
+def _halves(order: ir.Value, unsigned: bool) -> list[ir.Value]:
+    """The lower and the upper 32 bits of i64, as integers with a sign in the same order."""
+    low = hlo.convert(hlo.and_(order, _const((1 << 32) - 1, order)), "i32")
+    high = hlo.convert(hlo.shift_right_arithmetic(order, _const(32, order)), "i32")
+    return [hlo.xor(word, _const(-1 << 31, word)) if flip else word for word, flip in ((low, True), (high, unsigned))]
 
 
 def parts(x: Tensor, descending: bool, nan_first: bool) -> list[ir.Value]:
-    """The order of the elements in i64 of 32 bits with a sign: one part, or the lower and the upper half."""
+    """i32 in the order of the elements, or the lower and the upper half of that."""
+    unsigned = x.dtype.kind == "unsigned"
     if x.dtype.is_float:
-        wide = x.dtype if x.dtype.bytes == 8 else F32
-        order = _of_float(convert(x.value, x.dtype, wide), wide.mlir, descending, nan_first)
+        order = _of_float(x.value if x.dtype.bytes == 8 else convert(x.value, x.dtype, F32), descending, nan_first)
+        return _halves(order, False) if x.dtype.bytes == 8 else [order]
+    if x.dtype.bytes == 8:
+        found = _halves(hlo.bitcast_convert(x.value, hlo.shape_of(x.value), "i64") if unsigned else x.value, unsigned)
+    elif x.dtype.bytes == 4 and unsigned:
+        bits = hlo.bitcast_convert(x.value, hlo.shape_of(x.value), "i32")
+        found = [hlo.xor(bits, _const(-1 << 31, bits))]
+    elif x.dtype is BOOL:
+        found = [hlo.select(x.value, *(hlo.splat(n, hlo.shape_of(x.value), "i32") for n in (1, 0)))]
     else:
-        if x.dtype.name == "u64":
-            order = hlo.bitcast_convert(x.value, hlo.shape_of(x.value), "i64")
-            order = hlo.xor(order, _const(-1 << 63, order))
-        elif x.dtype is BOOL:
-            order = hlo.select(x.value, *(hlo.splat(n, hlo.shape_of(x.value), "i64") for n in (1, 0)))
-        else:
-            order = convert(x.value, x.dtype, I64)
-            if x.dtype.name == "u32":
-                order = hlo.subtract(order, _const(1 << (HALF - 1), order))
-        order = hlo.not_(order) if descending else order
-    order = hlo.convert(order, "i64")
-    if x.dtype.bytes < 8:
-        return [order]
-    low = hlo.subtract(hlo.and_(order, _const((1 << HALF) - 1, order)), _const(1 << (HALF - 1), order))
-    return [low, hlo.shift_right_arithmetic(order, _const(HALF, order))]
-
-
-def keys(part: ir.Value, axis: int) -> ir.Value:
-    """Each element's part above its index along the axis."""
-    return hlo.or_(hlo.shift_left(part, _const(HALF, part)), hlo.iota(hlo.shape_of(part), axis, "i64"))
-
-
-def indices(sorted_keys: ir.Value) -> ir.Value:
-    return hlo.convert(hlo.and_(sorted_keys, _const((1 << HALF) - 1, sorted_keys)), "i32")
+        found = [convert(x.value, x.dtype, I32)]
+    return [hlo.not_(order) for order in found] if descending else found
