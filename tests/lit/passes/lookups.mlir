@@ -22,12 +22,12 @@ func.func @few(%x: tensor<50x128xf32>, %i: tensor<20xi32>) -> tensor<20x128xf32>
   return %0 : tensor<20x128xf32>
 }
 
-// Indices that may be out of range drop their updates; four pieces of 50 columns.
+// Indices that may be out of range drop their updates; five pieces of 40 columns.
 // CHECK-LABEL: func.func @added
 // CHECK: flow.dispatch.workgroups
 // CHECK: scf.if
-// CHECK: arith.addf {{.*}} vector<50xf32>
-// CHECK: arith.constant 4 : index
+// CHECK: arith.addf {{.*}} vector<40xf32>
+// CHECK: arith.constant 5 : index
 func.func @added(%x: tensor<9x200xf32>, %i: tensor<20x1xi32>, %y: tensor<20x200xf32>) -> tensor<9x200xf32> {
   %0 = "stablehlo.scatter"(%x, %i, %y) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):

@@ -3,7 +3,7 @@
 // RUN: %sexpc opt --pass sort-rounds %s | %filecheck %s --check-prefixes=BOTH,GPU
 
 // BOTH-LABEL: func.func @all
-// CPU: stablehlo.constant dense<{{.*}}> : tensor<17x3xi32>
+// CPU: stablehlo.constant dense<{{.*}}> : tensor<15x3xi32>
 // CPU: flow.dispatch.workgroups{{.*}} tensor<2x24x8xi64>
 // CPU: arith.minsi {{.*}} vector<8xi64>
 // GPU-NOT: i64
