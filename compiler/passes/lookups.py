@@ -20,7 +20,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.kernels import Buffer, launch, reader
+from sexpgpu.compiler.passes.dispatch import Buffer, launch, reader
 from sexpgpu.compiler.passes.legalize.indices import window_sizes
 from sexpgpu.compiler.passes.reading import dimension_numbers, dims_of, reducer_of
 

@@ -15,7 +15,7 @@ import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.kernels import Buffer, launch, reader
+from sexpgpu.compiler.passes.dispatch import Buffer, launch, reader
 from sexpgpu.compiler.passes.key_sorts import KeySort, rewrite
 
 #: Rows that are sorted side by side.
