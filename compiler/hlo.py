@@ -402,6 +402,23 @@ def sort(xs: Sequence[ir.Value], dim: int,
     return list(op.results)
 
 
+#: On a sort that `sort_indices` made.
+KEYS = "sexp.keys"
+
+
+def sort_indices(order: ir.Value, dim: int) -> ir.Value:
+    """The i32 indices along `dim` that put i32 numbers in rising order, equal ones by index: no two pairs are equal."""
+    index = iota(shape_of(order), dim, "i32")
+
+    def before(a: Sequence[ir.Value], b: Sequence[ir.Value]) -> ir.Value:
+        tie = and_(compare("EQ", a[0], b[0]), compare("LT", a[1], b[1]))
+        return or_(compare("LT", a[0], b[0]), tie)
+
+    _, found = sort([order, index], dim, before, stable=False)
+    found.owner.attributes[KEYS] = ir.UnitAttr.get()
+    return found
+
+
 # -- windows ----------------------------------------------------------------------------------------------------------
 
 def convolution(x: ir.Value, kernel: ir.Value, *, strides: Dims, padding: Sequence[tuple[int, int]],

@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
-from sexpgpu.compiler.passes import attention, dense, direct, patches, products, rows, weights, windows
+from sexpgpu.compiler.passes import (
+    attention,
+    dense,
+    direct,
+    lookups,
+    patches,
+    products,
+    rows,
+    sort_kernels,
+    sort_rounds,
+    weights,
+    windows,
+)
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
@@ -42,13 +54,16 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
 
 def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass, Options]]:
     """What brings operations into the forms that a target's code generator does well, and gets right."""
-    passes: list[tuple[Pass, Options]] = []
+    passes: list[tuple[Pass, Options]] = [
+        (sort_kernels.PASS if target.kind == "cpu" else sort_rounds.PASS, NoOptions())]
     if target.avx2:
         passes += [(attention.PASS, NoOptions()), (direct.PASS, NoOptions())]
     if target.kind == "cpu":
         passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions())]
     if target.avx2:
         passes += [(p, NoOptions()) for p in (weights.PASS, dense.PASS, products.PASS)]
+    if target.kind == "cpu":
+        passes.append((lookups.PASS, NoOptions()))
     passes.append((LEGALIZE[target.kind], LegalizeOptions(disabled)))
     if target.kind == "cpu":
         passes.append((rows.PASS, NoOptions()))

@@ -19,6 +19,7 @@ from sexpgpu.compiler.passes import (
     dense,
     direct,
     evaluations,
+    lookups,
     narrow,
     optimizer,
     parameters,
@@ -29,6 +30,8 @@ from sexpgpu.compiler.passes import (
     random,
     rows,
     share,
+    sort_kernels,
+    sort_rounds,
     state,
     weights,
     windows,
@@ -61,7 +64,7 @@ PIPELINE: tuple[Pass, ...] = (
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (
     *PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS, patches.PASS, windows.PASS,
-    weights.PASS, dense.PASS, products.PASS, rows.PASS)}
+    weights.PASS, dense.PASS, products.PASS, lookups.PASS, rows.PASS, sort_kernels.PASS, sort_rounds.PASS)}
 
 
 @dataclass(slots=True)

@@ -39,14 +39,15 @@ def lookup(call: Call, x: Tensor, indices: Tensor, axis: int) -> Tensor:
     return give(call, value, x.dtype, dims)
 
 
-def pick_along(x: Tensor, places: ir.Value, axis: int) -> ir.Value:
+def pick_along(x: ir.Value, places: ir.Value, axis: int) -> ir.Value:
     """For each place the element that `places` names along `axis`; the other axes agree."""
-    batch = [a for a in range(x.rank) if a != axis]
+    rank = len(hlo.shape_of(x))
+    batch = [a for a in range(rank) if a != axis]
     order = [*batch, axis]
-    found = hlo.gather(x.value, hlo.transpose(places, order), offset_dims=[], collapsed=[axis], index_map=[axis],
-                       index_dim=x.rank, sizes=[1] * x.rank, shape=[hlo.shape_of(places)[a] for a in order],
+    found = hlo.gather(x, hlo.transpose(places, order), offset_dims=[], collapsed=[axis], index_map=[axis],
+                       index_dim=rank, sizes=[1] * rank, shape=[hlo.shape_of(places)[a] for a in order],
                        batching=(batch, list(range(len(batch)))))
-    return hlo.transpose(found, [order.index(a) for a in range(x.rank)])
+    return hlo.transpose(found, [order.index(a) for a in range(rank)])
 
 
 @op("take", "x indices &key (axis 0)", group=GROUP, rule="[… n …], int [i …] -> [… i … …]",
@@ -118,7 +119,7 @@ def take_along(call: Call, x: object, indices: object, axis: object) -> Tensor:
                   f"axes but {along} agree", **mismatch(operands, rule_note(call)))
     places = chosen.value if chosen.dtype.bytes >= 4 else convert(chosen.value, chosen.dtype, I32)
     dims = [chosen.shape[a] if a == along else x.shape[a] for a in range(x.rank)]
-    return give(call, pick_along(x, places, along), x.dtype, dims)
+    return give(call, pick_along(x.value, places, along), x.dtype, dims)
 
 
 @op("one-hot", "ids classes &key (dtype :f32)", group=GROUP, rule="int […], n -> [… n]",
