@@ -15,6 +15,7 @@ from math import prod
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.hlo import element_type, pad, shape_of, slice_, zeros_like
+from sexpgpu.compiler.passes import windows
 from sexpgpu.compiler.passes.autodiff.reverse import backpropagate
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 from sexpgpu.compiler.passes.autodiff.shape import zero
@@ -154,8 +155,30 @@ def _sum_windows(p: Primal, w: _Windows) -> ir.Value:
                              padding=[(0, 0)] * len(shape), dilation=w.dilation)
 
 
+def _first_of_apart(p: Primal, size: list[int]) -> ir.Value:
+    """Windows side by side: each place is numbered, and the least number whose element is the extreme gets it."""
+    x, out = p.operands[0], list(shape_of(p.g))
+    parts, places = windows.apart(x, out, size)
+    shape = list(shape_of(parts))
+    kept = [d for d in range(len(shape)) if d not in places]
+    number, step = hlo.splat(0, shape, "i32"), 1
+    for d in reversed(places):
+        number = hlo.add(number, hlo.multiply(hlo.iota(shape, d, "i32"), hlo.splat(step, shape, "i32")))
+        step *= shape[d]
+    hit = hlo.compare("EQ", parts, hlo.broadcast_in_dim(p.out, shape, kept))
+    first = hlo.reduce(hlo.select(hit, number, hlo.splat(step, shape, "i32")), places, "minimum")
+    mine = hlo.compare("EQ", number, hlo.broadcast_in_dim(first, shape, kept))
+    g = hlo.select(mine, hlo.broadcast_in_dim(p.g, shape, kept), hlo.splat(0, shape, element_type(p.g)))
+    g = hlo.reshape(g, [o * s for o, s in zip(out, size, strict=True)])
+    rest = [n - m for n, m in zip(shape_of(x), shape_of(g), strict=True)]
+    return pad(g, zero(g), [0] * len(rest), rest) if any(rest) else g
+
+
 def _first_extremum(p: Primal, w: _Windows, kind: str) -> ir.Value:
     x = p.operands[0]
+    size = windows.side_by_side(p.op)
+    if size is not None and any(n > 1 for n in size):
+        return _first_of_apart(p, size)
     shape, out = shape_of(x), shape_of(p.g)
     if prod(w.size) > MOST_POSITIONS:
         raise NoDerivative(f"a window of more than {MOST_POSITIONS} elements has no derivative rule")
