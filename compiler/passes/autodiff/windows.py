@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 from iree.compiler import ir
@@ -30,6 +31,8 @@ from sexpgpu.compiler.passes.convolutions import (
     settings_of,
 )
 from sexpgpu.compiler.passes.reading import dims_of, reducer_of
+from sexpgpu.compiler.passes.running import Running, running_of
+from sexpgpu.compiler.running import recurrence, running, shifted
 from sexpgpu.compiler.transposed import transposed
 
 #: More window positions than this are not unrolled.
@@ -244,8 +247,31 @@ def _product_cotangent(p: Primal, w: _Windows) -> ir.Value:
     return zeros_like(x) if found is None else found
 
 
+def _along(p: Primal, along: Running) -> Sequence[Thunk | None]:
+    """With h[i] = a[i] h[i - 1] + b[i], the cotangents of h run the other way: r[i] = a[i + 1] r[i + 1] + g[i], which
+    are those of b; those of a are r[i] h[i - 1]. A running product has a = x and b = 0, but for its first element."""
+    axis, g, out, other = along.axis, p.cotangents[-1], p.op.results[-1], not along.backwards
+    step = -1 if along.backwards else 1
+    assert g is not None
+
+    @cache
+    def arriving(a: ir.Value) -> ir.Value:
+        return recurrence(shifted(a, axis, -step, 0), g, axis, backwards=other)
+
+    if along.kind == "add":
+        return [lambda: running(g, axis, "add", backwards=other), None]
+    if along.kind == "multiply":
+        x = p.operands[0]
+        return [lambda: hlo.multiply(arriving(x), shifted(out, axis, step, 1)), None]
+    a, _ = list(p.operands)[:2]
+    return [lambda: hlo.multiply(arriving(a), shifted(out, axis, step, 0)), lambda: arriving(a), None, None]
+
+
 @rule("stablehlo.reduce_window")
 def _reduce_window(p: Primal) -> Sequence[Thunk | None]:
+    along = running_of(p.op)
+    if along is not None and along.kind in ("add", "multiply", "recurrence"):
+        return _along(p, along)
     kind = reducer_of(p.op)
     if len(p.operands) != 2 or kind not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.maximum",
                                             "stablehlo.minimum"):
