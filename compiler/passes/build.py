@@ -10,12 +10,15 @@ from pathlib import Path
 from iree.compiler import ir
 from sexpgpu.compiler.passes import (
     attention,
+    columns,
     dense,
     direct,
     lookups,
     patches,
     products,
     rows,
+    running,
+    scans,
     sort_kernels,
     sort_rounds,
     weights,
@@ -59,14 +62,15 @@ def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass
     if target.avx2:
         passes += [(attention.PASS, NoOptions()), (direct.PASS, NoOptions())]
     if target.kind == "cpu":
-        passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions())]
+        passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions()), (scans.PASS, NoOptions())]
+    passes.append((running.PASS, NoOptions()))
     if target.avx2:
         passes += [(p, NoOptions()) for p in (weights.PASS, dense.PASS, products.PASS)]
     if target.kind == "cpu":
         passes.append((lookups.PASS, NoOptions()))
     passes.append((LEGALIZE[target.kind], LegalizeOptions(disabled)))
     if target.kind == "cpu":
-        passes.append((rows.PASS, NoOptions()))
+        passes += [(rows.PASS, NoOptions()), (columns.PASS, NoOptions())]
     return passes
 
 

@@ -19,6 +19,7 @@ from sexpgpu.compiler.passes.autodiff.windows import layout_of
 from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.counted import count_of
 from sexpgpu.compiler.passes.reading import dot_numbers
+from sexpgpu.compiler.passes.running import running_of
 from sexpgpu.runtime.dtypes import DTYPES
 
 #: Operations that move data and compute nothing.
@@ -66,7 +67,7 @@ def _flops(op: ir.Operation) -> int:
             source = op.operands[-1] if op.name == "stablehlo.scatter" else op.operands[0]
             return prod(hlo.shape_of(source)) if is_real(source) else 0
         case "stablehlo.reduce_window":
-            window = ir.DenseI64ArrayAttr(op.attributes["window_dimensions"])
+            window = ir.DenseI64ArrayAttr(op.attributes["window_dimensions"]) if running_of(op) is None else (1,)
             return prod(hlo.shape_of(out)) * prod(window) if is_real(out) else 0
     return 0 if op.name in FREE or not is_real(out) else prod(hlo.shape_of(out))
 

@@ -14,6 +14,7 @@ from sexpgpu.compiler.passes import (
     attention,
     autodiff,
     blocks,
+    columns,
     cost,
     counters,
     dense,
@@ -29,6 +30,8 @@ from sexpgpu.compiler.passes import (
     products,
     random,
     rows,
+    running,
+    scans,
     share,
     sort_kernels,
     sort_rounds,
@@ -64,7 +67,8 @@ PIPELINE: tuple[Pass, ...] = (
 #: Every pass by name, as `sexpc opt --pass` knows them.
 PASSES: dict[str, Pass] = {p.name: p for p in (
     *PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS, patches.PASS, windows.PASS,
-    weights.PASS, dense.PASS, products.PASS, lookups.PASS, rows.PASS, sort_kernels.PASS, sort_rounds.PASS)}
+    weights.PASS, dense.PASS, products.PASS, lookups.PASS, rows.PASS, sort_kernels.PASS, sort_rounds.PASS, scans.PASS,
+    running.PASS, columns.PASS)}
 
 
 @dataclass(slots=True)

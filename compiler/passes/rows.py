@@ -17,6 +17,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.columns import NUMBER, is_column_sum
 from sexpgpu.compiler.passes.reading import dims_of
 from sexpgpu.compiler.passes.row_groups import (
     CHEAP,
@@ -38,8 +39,6 @@ from sexpgpu.runtime.processor import STACK
 MOST_BUFFERS = 24
 #: Rows that are tiled together, whole: what is computed of them may lie on the stack.
 ROWS = 8
-#: On a broadcast that is to stand for itself.
-NUMBER = "sexp.kernel"
 #: Operations that are computed again rather than stored.
 MOST_AGAIN = 8
 
@@ -123,7 +122,8 @@ class _Kernel:
                     waiting.append(owner)
                 elif shape_of(value) == self.group.shape and not is_constant(value):
                     wide.add(value)
-        return sorted(found, key=self.places.__getitem__) if len(wide) <= 1 else None
+        most = 2 if all(is_column_sum(use.owner.operation) for use in self._outside(op)) else 1
+        return sorted(found, key=self.places.__getitem__) if len(wide) <= most else None
 
     # -- the region ---------------------------------------------------------------------------------------------------
 

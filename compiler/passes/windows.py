@@ -17,7 +17,7 @@ from sexpgpu.compiler.passes.reading import dims_of, reducer_of
 KINDS = ("stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum")
 
 
-def _apart(x: ir.Value, out: list[int], size: list[int]) -> tuple[ir.Value, list[int]]:
+def apart(x: ir.Value, out: list[int], size: list[int]) -> tuple[ir.Value, list[int]]:
     """[… n …] -> [… n/size size …] for the axes that have windows, what is left at the end cut off; and the axes of the
     places in a window."""
     whole = [o * s for o, s in zip(out, size, strict=True)]
@@ -31,7 +31,7 @@ def _apart(x: ir.Value, out: list[int], size: list[int]) -> tuple[ir.Value, list
     return hlo.reshape(x, shape), places
 
 
-def _side_by_side(op: ir.Operation) -> list[int] | None:
+def side_by_side(op: ir.Operation) -> list[int] | None:
     """The sizes of the windows; None where they overlap, have holes or reach into padding."""
     rank = len(hlo.shape_of(op.operands[0]))
     size = dims_of(op, "window_dimensions")
@@ -41,12 +41,12 @@ def _side_by_side(op: ir.Operation) -> list[int] | None:
 
 
 def _rewrite(op: ir.Operation) -> None:
-    size = _side_by_side(op)
+    size = side_by_side(op)
     if size is None or len(op.operands) != 2 or reducer_of(op) not in KINDS:
         return
     x, start = op.operands
     with ir.InsertionPoint(op), op.location:
-        parts, places = _apart(x, list(hlo.shape_of(op.results[0])), size)
+        parts, places = apart(x, list(hlo.shape_of(op.results[0])), size)
         if not places:
             return
         new = hlo.make("stablehlo.reduce", [op.results[0].type], [parts, start],

@@ -10,11 +10,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.hlo import element_type, pad, shape_of, slice_, zeros_like
+from sexpgpu.compiler.passes import windows
 from sexpgpu.compiler.passes.autodiff.reverse import backpropagate
 from sexpgpu.compiler.passes.autodiff.rules import NoDerivative, Primal, Thunk, rule
 from sexpgpu.compiler.passes.autodiff.shape import zero
@@ -29,6 +31,8 @@ from sexpgpu.compiler.passes.convolutions import (
     settings_of,
 )
 from sexpgpu.compiler.passes.reading import dims_of, reducer_of
+from sexpgpu.compiler.passes.running import Running, running_of
+from sexpgpu.compiler.running import recurrence, running, shifted
 from sexpgpu.compiler.transposed import transposed
 
 #: More window positions than this are not unrolled.
@@ -154,8 +158,30 @@ def _sum_windows(p: Primal, w: _Windows) -> ir.Value:
                              padding=[(0, 0)] * len(shape), dilation=w.dilation)
 
 
+def _first_of_apart(p: Primal, size: list[int]) -> ir.Value:
+    """Windows side by side: each place is numbered, and the least number whose element is the extreme gets it."""
+    x, out = p.operands[0], list(shape_of(p.g))
+    parts, places = windows.apart(x, out, size)
+    shape = list(shape_of(parts))
+    kept = [d for d in range(len(shape)) if d not in places]
+    number, step = hlo.splat(0, shape, "i32"), 1
+    for d in reversed(places):
+        number = hlo.add(number, hlo.multiply(hlo.iota(shape, d, "i32"), hlo.splat(step, shape, "i32")))
+        step *= shape[d]
+    hit = hlo.compare("EQ", parts, hlo.broadcast_in_dim(p.out, shape, kept))
+    first = hlo.reduce(hlo.select(hit, number, hlo.splat(step, shape, "i32")), places, "minimum")
+    mine = hlo.compare("EQ", number, hlo.broadcast_in_dim(first, shape, kept))
+    g = hlo.select(mine, hlo.broadcast_in_dim(p.g, shape, kept), hlo.splat(0, shape, element_type(p.g)))
+    g = hlo.reshape(g, [o * s for o, s in zip(out, size, strict=True)])
+    rest = [n - m for n, m in zip(shape_of(x), shape_of(g), strict=True)]
+    return pad(g, zero(g), [0] * len(rest), rest) if any(rest) else g
+
+
 def _first_extremum(p: Primal, w: _Windows, kind: str) -> ir.Value:
     x = p.operands[0]
+    size = windows.side_by_side(p.op)
+    if size is not None and any(n > 1 for n in size):
+        return _first_of_apart(p, size)
     shape, out = shape_of(x), shape_of(p.g)
     if prod(w.size) > MOST_POSITIONS:
         raise NoDerivative(f"a window of more than {MOST_POSITIONS} elements has no derivative rule")
@@ -221,8 +247,31 @@ def _product_cotangent(p: Primal, w: _Windows) -> ir.Value:
     return zeros_like(x) if found is None else found
 
 
+def _along(p: Primal, along: Running) -> Sequence[Thunk | None]:
+    """With h[i] = a[i] h[i - 1] + b[i], the cotangents of h run the other way: r[i] = a[i + 1] r[i + 1] + g[i], which
+    are those of b; those of a are r[i] h[i - 1]. A running product has a = x and b = 0, but for its first element."""
+    axis, g, out, other = along.axis, p.cotangents[-1], p.op.results[-1], not along.backwards
+    step = -1 if along.backwards else 1
+    assert g is not None
+
+    @cache
+    def arriving(a: ir.Value) -> ir.Value:
+        return recurrence(shifted(a, axis, -step, 0), g, axis, backwards=other)
+
+    if along.kind == "add":
+        return [lambda: running(g, axis, "add", backwards=other), None]
+    if along.kind == "multiply":
+        x = p.operands[0]
+        return [lambda: hlo.multiply(arriving(x), shifted(out, axis, step, 1)), None]
+    a, _ = list(p.operands)[:2]
+    return [lambda: hlo.multiply(arriving(a), shifted(out, axis, step, 0)), lambda: arriving(a), None, None]
+
+
 @rule("stablehlo.reduce_window")
 def _reduce_window(p: Primal) -> Sequence[Thunk | None]:
+    along = running_of(p.op)
+    if along is not None and along.kind in ("add", "multiply", "recurrence"):
+        return _along(p, along)
     kind = reducer_of(p.op)
     if len(p.operands) != 2 or kind not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.maximum",
                                             "stablehlo.minimum"):

@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, cotangent, differences, run
 
 X1, K1 = floats(2, 11, 3), floats(3, 3, 5)
 X2, K2 = floats(2, 9, 8, 4), floats(3, 2, 4, 6)
 KG = floats(3, 2, 2, 6)
+TIES = np.random.default_rng(3).integers(0, 3, (2, 9, 8, 4)).astype(np.float32)
 LAYOUTS = {1: ("NWC", "WIO", "NWC"), 2: ("NHWC", "HWIO", "NHWC")}
 
 
@@ -67,6 +68,12 @@ CASES = [
     Case("max-pool", "(max-pool x 2)", {"x": X2}, lambda x: pool(x, lax.max,-np.inf, (2, 2), (2, 2), "VALID")),
     Case("max-pool 3/2 same", "(max-pool x 3 :stride 2 :padding :same)", {"x": X2},
          lambda x: pool(x, lax.max,-np.inf, (3, 3), (2, 2), "SAME")),
+    *(Case(f"max-pool {what} {size} {stride}", f"(max-pool x {size} :stride {stride} :padding {ours})", {"x": x},
+           lambda x, size=size, stride=stride, theirs=theirs: pool(x, lax.max, -np.inf, (size, size),
+                                                                  (stride, stride), theirs))
+      for what, x in (("ties", TIES), ("of nothing", np.full_like(TIES, -np.inf)))
+      for size, stride, ours, theirs in ((2, 2, ":valid", "VALID"), (3, 2, "1", [(0, 0), (1, 1), (1, 1), (0, 0)]),
+                                         (2, 3, ":valid", "VALID"), (3, 3, ":same", "SAME"))),
     Case("avg-pool", "(avg-pool x [2 3])", {"x": X2}, lambda x: pool(x, lax.add, 0.,(2, 3), (2, 3), "VALID")/6),
     Case("avg-pool same", "(avg-pool x 3 :stride 2 :padding :same)", {"x": X2},
          lambda x: pool(x, lax.add, 0.0, (3, 3), (2, 2), "SAME")
@@ -86,3 +93,18 @@ def outcomes():
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_is_what_jax_computes(case, outcomes):
     assert not differences(case, outcomes[case.name])
+
+
+#: A window with NaN gives its cotangent to nobody; which element it would be is no two frameworks' the same.
+BROKEN = np.where(np.arange(X2.size).reshape(X2.shape) % 29 == 0, np.float32(np.nan), X2)
+
+
+@pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 2)])
+def test_a_nan_takes_its_window_and_no_other(size, stride):
+    case = Case("broken", f"(max-pool x {size} :stride {stride})", {"x": BROKEN},
+                lambda x: pool(x, lax.max, -np.inf, (size, size), (stride, stride), "VALID"))
+    outcome = run([case])[case.name]
+    value, pull = jax.vjp(case.expected, BROKEN)
+    np.testing.assert_array_equal(outcome.results[0], value)
+    seed = np.where(np.isnan(value), 0, cotangent(value.shape, value.dtype))
+    np.testing.assert_allclose(outcome.gradients[0], pull(seed)[0], rtol=1e-6, atol=1e-6)

@@ -249,10 +249,31 @@ def test_counter_convert(kind: str, numpy: type, tmp_path) -> None:
         result(counted(kind), tmp_path, np.array(1.5, numpy), without="counter-convert")
 
 
+APART = """func.func @f(%x: tensor<2x4x4x2x4xf32>) -> tensor<2x4x4x2x4xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1, 3]
+     : (tensor<2x4x4x2x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 2, 4] : (tensor<2x4x4xf32>) -> tensor<2x4x4x2x4xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<2x4x4x2x4xf32>
+  return %2 : tensor<2x4x4x2x4xf32> }"""
+
+
+@pytest.mark.vulkan
+def test_axes_apart(vulkan: str, tmp_path) -> None:
+    x = RNG.standard_normal((2, 4, 4, 2, 4)).astype(np.float32)
+    want = x - x.sum((1, 3), keepdims=True)
+
+    def found(**how: str) -> np.ndarray:
+        return Program(compiled(APART, "vulkan", tmp_path, **how), vulkan).call("f", x)[0]
+
+    np.testing.assert_allclose(found(), want, rtol=1e-5, atol=1e-5)
+    assert not np.allclose(found(without="axes-apart"), want, atol=1e-2)
+
+
 def test_every_way_round_has_a_test() -> None:
     assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
                                             "power", "negated-sum", "wide-bf16-dot", "many-operands",
-                                            "barrier", "constant-loop", "counter-convert"}
+                                            "barrier", "constant-loop", "counter-convert", "axes-apart"}
 
 
 def test_an_unknown_name_is_refused() -> None:
