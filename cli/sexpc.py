@@ -40,7 +40,8 @@ COMMANDS = (
         Flag("--emit", "print a stage instead of an artifact: forms, stablehlo, or the module after a pass", "STAGE"),
         Flag("--print-after", "print the module after a pass, to stderr", "PASS", many=True),
         Flag("--time-passes", "print the seconds of each pass, to stderr"),
-        Flag("--disable-legalization", "leave out one way round a fault of the backend", "NAME", many=True),
+        Flag("--disable", "leave out a pass that only makes a model faster, or a way round a fault of the backend; "
+             "`sexpc opt --list` has their names", "NAME", many=True),
     )),
     Command("inspect", "show what an artifact holds", "MODEL.vmfb", (
         Flag("--json", "print the manifest as JSON"), _FORMAT)),
@@ -61,7 +62,7 @@ COMMANDS = (
               "(manifest \"data/manifest.json\" :split \"train\")."),
     Command("opt", "run passes on a module, for those who work on the compiler", "FILE.mlir", (
         Flag("--pass", "a pass and its options, as NAME or NAME{option=value …}", "PASS", many=True),
-        Flag("--list", "list the passes"), _FORMAT), optional=True,
+        Flag("--list", "list the passes, and what `sexpc build --disable` leaves out"), _FORMAT), optional=True,
         about="Runs the passes in the order given, verifies in between and prints the module. `-` reads stdin."),
     Command("explain", "tell what a code means; without one, list them all", "CODE", (
         Flag("--all", "the pages of all codes"),

@@ -12,11 +12,13 @@ from sexpgpu.diagnostics.span import SourceMap
 
 def run(arguments: Arguments, _: SourceMap) -> int:
     from sexpgpu.compiler.passes.base import PassTextError
-    from sexpgpu.compiler.passes.pipeline import PASSES, run_pass
+    from sexpgpu.compiler.passes.pipeline import PASSES, SWITCHES, run_pass
 
     if arguments.given("list"):
-        left = max(map(len, PASSES)) + 3
-        print("\n".join(f"{name:<{left}}{found.summary}" for name, found in PASSES.items()))
+        left = max(map(len, (*PASSES, *SWITCHES))) + 3
+        rows = [f"{name:<{left}}{found.summary}" for name, found in PASSES.items()]
+        rows += ["", "`sexpc build --disable` leaves out:", *(f"{name:<{left}}{what}" for name, what in SWITCHES.items())]
+        print("\n".join(rows))
         return 0
     if arguments.operand is None:
         raise SexpError(Diagnostic("E-RUN-011", "`sexpc opt` takes one FILE.mlir, and none was given",

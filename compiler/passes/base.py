@@ -27,7 +27,8 @@ Options: TypeAlias = object
 class Pass:
     """`apply(module, options)` runs inside the module's context, with a location set.
 
-    `lowers` names the marker kinds none of which may be left afterwards.
+    `lowers` names the marker kinds none of which may be left afterwards. What is `optional` only makes a module
+    faster: it is right without, and whoever meets a fault of the pass can leave it out.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Pass:
     apply: Callable[[ir.Module, Options], None]
     options: type = NoOptions
     lowers: tuple[str, ...] = ()
+    optional: bool = False
 
 
 class PassTextError(ValueError):

@@ -201,4 +201,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
                 _rewrite(_Loop(op, count, stacks, unit))
 
 
-PASS = Pass("blocks", "light rounds run several at a time, and loops that fill stacks in blocks", apply)
+PASS = Pass("blocks", "light rounds run several at a time, and loops that fill stacks in blocks", apply, optional=True)

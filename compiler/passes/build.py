@@ -28,7 +28,7 @@ from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
-from sexpgpu.compiler.passes.legalize import LEGALIZE, LegalizeOptions
+from sexpgpu.compiler.passes.legalize import LEGALIZE, WAY_ROUNDS, LegalizeOptions
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
 from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.runtime.artifact.seal import seal_bytes
@@ -39,39 +39,39 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """`disabled_legalizations` are names of way-rounds to leave out; `print_after` and `stop_after` name passes."""
+    """`disabled` are names of `SWITCHES` to leave out; `print_after` and `stop_after` name passes."""
 
     print_after: tuple[str, ...] = ()
     stop_after: str | None = None
-    disabled_legalizations: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
     compile: CompileOptions = field(default_factory=CompileOptions)
 
 
 def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass, Options]]:
-    passes: list[tuple[Pass, Options]] = [(p, p.options()) for p in PIPELINE]
+    """The pipeline, and what the target's code generator needs; without what is disabled."""
+    passes: list[tuple[Pass, Options]] = [(p, p.options()) for p in PIPELINE if p.name not in options.disabled]
     if target is not None:
         passes.append((SUPPORTED[target.kind], NoOptions()))
-        passes += forms_for(target, options.disabled_legalizations)
+        passes += forms_for(target, options.disabled)
     return passes
 
 
-def forms_for(target: Target, disabled: tuple[str, ...] = ()) -> list[tuple[Pass, Options]]:
+def forms_for(target: Target, disabled: Sequence[str] = ()) -> list[tuple[Pass, Options]]:
     """What brings operations into the forms that a target's code generator does well, and gets right."""
-    passes: list[tuple[Pass, Options]] = [
-        (sort_kernels.PASS if target.kind == "cpu" else sort_rounds.PASS, NoOptions())]
+    before = [sort_kernels.PASS if target.kind == "cpu" else sort_rounds.PASS]
     if target.avx2:
-        passes += [(attention.PASS, NoOptions()), (direct.PASS, NoOptions())]
+        before += [attention.PASS, direct.PASS]
     if target.kind == "cpu":
-        passes += [(patches.PASS, NoOptions()), (windows.PASS, NoOptions()), (scans.PASS, NoOptions())]
-    passes.append((running.PASS, NoOptions()))
+        before += [patches.PASS, windows.PASS, scans.PASS]
+    before.append(running.PASS)
     if target.avx2:
-        passes += [(p, NoOptions()) for p in (weights.PASS, dense.PASS, products.PASS)]
+        before += [weights.PASS, dense.PASS, products.PASS]
     if target.kind == "cpu":
-        passes.append((lookups.PASS, NoOptions()))
-    passes.append((LEGALIZE[target.kind], LegalizeOptions(disabled)))
-    if target.kind == "cpu":
-        passes += [(rows.PASS, NoOptions()), (columns.PASS, NoOptions())]
-    return passes
+        before.append(lookups.PASS)
+    after = [rows.PASS, columns.PASS] if target.kind == "cpu" else []
+    way_rounds = LegalizeOptions(tuple(w.name for w in WAY_ROUNDS if w.name in disabled))
+    return [*((p, NoOptions()) for p in before if p.name not in disabled), (LEGALIZE[target.kind], way_rounds),
+            *((p, NoOptions()) for p in after if p.name not in disabled)]
 
 
 def note_target(module: ir.Module, target: Target) -> None:
@@ -87,9 +87,9 @@ def note_target(module: ir.Module, target: Target) -> None:
 
 def run_pipeline(module: ir.Module, target: Target | None, *, print_after: Sequence[str] = (),
                  emit: Callable[[str, str], None] | None = None, timings: list[Timing] | None = None,
-                 stop_after: str | None = None, disabled_legalizations: Sequence[str] = ()) -> None:
+                 stop_after: str | None = None, disabled: Sequence[str] = ()) -> None:
     """Runs every pass in place, for `target` (or for none in particular)."""
-    options = BuildOptions(disabled_legalizations=tuple(disabled_legalizations))
+    options = BuildOptions(disabled=tuple(disabled))
     if target is not None:
         note_target(module, target)
     run_passes(module, passes_for(target, options), print_after=print_after, emit=emit, timings=timings,
@@ -101,7 +101,7 @@ def compile_module(module: ir.Module, target: Target, options: BuildOptions | No
     """The artifact's bytes. `module` is consumed: afterwards it holds the lowered form."""
     options = options or BuildOptions()
     run_pipeline(module, target, print_after=options.print_after, emit=emit, timings=timings,
-                 disabled_legalizations=options.disabled_legalizations)
+                 disabled=options.disabled)
     start = time.perf_counter()
     data = generate(module, target, options.compile)
     if timings is not None:

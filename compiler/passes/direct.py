@@ -118,4 +118,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
 
 
 PASS = Pass("direct-avx2", "convolutions of f32 in tiles of pixels and features, for processors with AVX2 and no wider "
-            "vectors", apply)
+            "vectors", apply, optional=True)

@@ -54,4 +54,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
                 _narrow(op)
 
 
-PASS = Pass("narrow", "products of which only a slice is read compute that slice", apply)
+PASS = Pass("narrow", "products of which only a slice is read compute that slice", apply, optional=True)

@@ -64,4 +64,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
                 _rewrite(op)
 
 
-PASS = Pass("patches", "convolutions as products of patches, for processors", apply)
+PASS = Pass("patches", "convolutions as products of patches, for processors", apply, optional=True)

@@ -41,7 +41,7 @@ from sexpgpu.compiler.passes import (
 )
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass, PassTextError, parse_pass
-from sexpgpu.compiler.passes.legalize import LEGALIZE
+from sexpgpu.compiler.passes.legalize import LEGALIZE, WAY_ROUNDS
 from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.diagnostics import Diagnostic, SexpError
 
@@ -69,6 +69,10 @@ PASSES: dict[str, Pass] = {p.name: p for p in (
     *PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS, patches.PASS, windows.PASS,
     weights.PASS, dense.PASS, products.PASS, lookups.PASS, rows.PASS, sort_kernels.PASS, sort_rounds.PASS, scans.PASS,
     running.PASS, columns.PASS)}
+
+#: What `sexpc build --disable` can leave out, and what it is for: passes that only make a module faster, and ways round.
+SWITCHES: dict[str, str] = {**{p.name: p.summary for p in PASSES.values() if p.optional},
+                            **{w.name: w.reason for w in WAY_ROUNDS}}
 
 
 @dataclass(slots=True)
@@ -137,4 +141,4 @@ def run_pass(text: str, source: str) -> str:
         return f"{module}\n"
 
 
-__all__ = ["PASSES", "PIPELINE", "NoOptions", "Timing", "run_pass", "run_passes"]
+__all__ = ["PASSES", "PIPELINE", "SWITCHES", "NoOptions", "Timing", "run_pass", "run_passes"]

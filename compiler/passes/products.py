@@ -182,4 +182,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
                 _rewrite(op, p)
 
 
-PASS = Pass("products-avx2", "products of f32 in tiles of 6 x 16, for processors with AVX2 and no wider vectors", apply)
+PASS = Pass("products-avx2", "products of f32 in tiles of 6 x 16, for processors with AVX2 and no wider vectors", apply,
+            optional=True)

@@ -254,4 +254,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
                 _Kernel(group, block, numbers).build()
 
 
-PASS = Pass("rows", "sums over rows and what surrounds them in one kernel, for processors", apply)
+PASS = Pass("rows", "sums over rows and what surrounds them in one kernel, for processors", apply, optional=True)

@@ -144,4 +144,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
         op.erase()
 
 
-PASS = Pass("share", "scalar optimizer states that are equal for all parameters become one", apply)
+PASS = Pass("share", "scalar optimizer states that are equal for all parameters become one", apply, optional=True)

@@ -62,4 +62,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             _rewrite(op)
 
 
-PASS = Pass("windows", "windows side by side as plain reductions, for processors", apply)
+PASS = Pass("windows", "windows side by side as plain reductions, for processors", apply, optional=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from sexpgpu.compiler.frontend.experiment import check
-from sexpgpu.compiler.passes.build import build
+from sexpgpu.compiler.passes.build import BuildOptions, build
 from sexpgpu.diagnostics import Diagnostic, SourceMap
 from sexpgpu.runtime.artifact.read import read_artifact
 from sexpgpu.runtime.session import Device, Session
@@ -25,22 +25,24 @@ def found(text: str, **overrides: str) -> list[Diagnostic]:
         return check(path, overrides=overrides, sources=SourceMap(), module=False)[1]
 
 
-def compiled(path: Path, out: Path, **overrides: str) -> Path:
+def compiled(path: Path, out: Path, disabled: Sequence[str] = (), **overrides: str) -> Path:
     staged, diagnostics = check(path, overrides=overrides, sources=SourceMap())
     assert staged is not None, [(d.code, d.message, d.notes) for d in diagnostics]
     with staged.module.context:
-        build(staged.module, "cpu", out)
+        build(staged.module, "cpu", out, BuildOptions(disabled=tuple(disabled)))
     return out
 
 
 class Trained:
-    """An experiment, its text or its file, on this processor. `hyper` is the value of each schedule, in order."""
+    """An experiment, its text or its file, on this processor, built without what is `disabled`. `hyper` is the value of
+    each schedule, in order."""
 
-    def __init__(self, text: str | Path, folder: Path, seed: int = 0, **overrides: str) -> None:
+    def __init__(self, text: str | Path, folder: Path, seed: int = 0, disabled: Sequence[str] = (), **overrides: str
+                 ) -> None:
         path = text if isinstance(text, Path) else folder / "experiment.sexp"
         if isinstance(text, str):
             path.write_text(text)
-        self.session = Session(read_artifact(compiled(path, folder / "experiment.vmfb", **overrides)),
+        self.session = Session(read_artifact(compiled(path, folder / "experiment.vmfb", disabled, **overrides)),
                                Device("local-task", 2))
         self.session.init(seed)
         self.seed = seed

@@ -1,0 +1,99 @@
+"""What `sexpc build --disable` leaves out: each changes a module, all of them together not what it computes."""
+
+import platform
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from experiment import Trained
+from sexpgpu.cli.sexpc import main
+from sexpgpu.compiler.frontend.experiment import check
+from sexpgpu.compiler.passes.build import run_pipeline
+from sexpgpu.compiler.passes.iree.targets import parse_target
+from sexpgpu.compiler.passes.legalize import WAY_ROUNDS
+from sexpgpu.compiler.passes.pipeline import PASSES, SWITCHES
+from sexpgpu.diagnostics import SourceMap
+
+#: A processor for which there are all of them.
+TARGET = "cpu:x86-64-v3"
+OPTIONAL = [name for name, found in PASSES.items() if found.optional]
+#: A convolution in tiles and one of patches, pooling, a norm of rows, a loop through time whose product joins the data,
+#: which needs no gradient, with what does.
+PROGRAM = """
+(defvar train-loader
+  (loader :sources [(files ["none.parquet"])] :fields [(field :x :shape [6 6 4])] :batch-size 8 :infinite true))
+(defun prepare (batch) (list :inputs (field batch :x) :targets (field batch :x)))
+(defun cell (h x)
+  (let ((h (tanh (matmul (concat [x h] :axis -1) (param "cell" [20 16])))))
+    (list h h)))
+(defun model (x)
+  (let* ((tiled (conv x (param "tiled" [3 3 4 16]) :padding :same))
+         (patched (conv (slice x 3 0 3) (param "patched" [1 1 3 16])))
+         (normed (layer-norm (reshape (+ tiled patched) [288 16]) (param "gain" [16]) (param "shift" [16])))
+         (over (last (scan cell (zeros [8 16]) (slice (transpose (reshape x [8 36 4]) [1 0 2]) 0 0 9)))))
+    (matmul (+ (reshape (avg-pool (reshape normed [8 6 6 16]) 2) [72 16]) (reshape over [72 16]))
+            (param "out" [16 16]))))
+(defun objective (outputs targets) (mean (square (- outputs 1.0))))
+(defvar optimizer (adamw :lr 0.01))
+"""
+
+
+def lowered(path: Path, *disabled: str) -> list[str]:
+    """Its lines, whatever the names of values are."""
+    staged, found = check(path, overrides={}, sources=SourceMap())
+    assert staged is not None, [(d.code, d.message) for d in found]
+    run_pipeline(staged.module, parse_target(TARGET), disabled=disabled)
+    with staged.module.context:
+        return sorted(re.sub(r"[%#][\w#]+", "", line) for line in str(staged.module).splitlines())
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("switches") / "experiment.sexp"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(path) -> list[str]:
+    return lowered(path)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of another architecture are not offered")
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_what_is_left_out_does_nothing(name, path, whole):
+    assert lowered(path, name) != whole
+
+
+def test_the_numbers_are_the_same_without_all(tmp_path):
+    rng = np.random.default_rng(0)
+    batches = [{"x": rng.standard_normal((8, 6, 6, 4)).astype(np.float32)} for _ in range(5)]
+    losses = []
+    for disabled in ((), OPTIONAL):
+        losses.append(Trained(PROGRAM, tmp_path, disabled=disabled).losses(batches))
+    assert losses[0][-1] < losses[0][0]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
+def test_all_that_is_switched_has_one_name_and_a_line_in_the_manual():
+    assert set(SWITCHES) == {*OPTIONAL, *(w.name for w in WAY_ROUNDS)}
+    assert len(SWITCHES) == len(OPTIONAL) + len(WAY_ROUNDS) and all(SWITCHES.values())
+    manual = (Path(__file__).parents[3] / "docs/passes.md").read_text(encoding="utf-8")
+    part = manual[manual.index("## What can be left out"):]
+    assert not [name for name in SWITCHES if f"`{name}`" not in part]
+
+
+def test_what_no_switch_is_called_is_refused(path, capsys):
+    assert main(["build", str(path), "--disable", "rows", "--disable", "rowz", "--emit", "peek"]) == 2
+    err = capsys.readouterr().err
+    assert "`--disable` does not take `rowz`" in err and "did you mean `rows`?" in err
+    assert "`--emit` does not take `peek`" in err
+
+
+def test_sexpc_build_leaves_it_out(path, capsys):
+    """`--emit` of the last pass prints what is left: no region of rows without `rows`."""
+    assert main(["build", str(path), "--emit", "rows"]) == 0
+    assert "flow.dispatch.region" in capsys.readouterr().out
+    assert main(["build", str(path), "--emit", "legalize-cpu", "--disable", "rows"]) == 0
+    assert "flow.dispatch.region" not in capsys.readouterr().out
