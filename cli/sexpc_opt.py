@@ -17,7 +17,8 @@ def run(arguments: Arguments, _: SourceMap) -> int:
     if arguments.given("list"):
         left = max(map(len, (*PASSES, *SWITCHES))) + 3
         rows = [f"{name:<{left}}{found.summary}" for name, found in PASSES.items()]
-        rows += ["", "`sexpc build --disable` leaves out:", *(f"{name:<{left}}{what}" for name, what in SWITCHES.items())]
+        rows += ["", "`sexpc build --disable` leaves out:"]
+        rows += [f"{name:<{left}}{what}" for name, what in SWITCHES.items()]
         print("\n".join(rows))
         return 0
     if arguments.operand is None:

@@ -70,7 +70,7 @@ PASSES: dict[str, Pass] = {p.name: p for p in (
     weights.PASS, dense.PASS, products.PASS, lookups.PASS, rows.PASS, sort_kernels.PASS, sort_rounds.PASS, scans.PASS,
     running.PASS, columns.PASS)}
 
-#: What `sexpc build --disable` can leave out, and what it is for: passes that only make a module faster, and ways round.
+#: What `sexpc build --disable` can leave out: passes that only make a module faster, ways round.
 SWITCHES: dict[str, str] = {**{p.name: p.summary for p in PASSES.values() if p.optional},
                             **{w.name: w.reason for w in WAY_ROUNDS}}
 

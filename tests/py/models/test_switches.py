@@ -66,6 +66,7 @@ def test_what_is_left_out_does_nothing(name, path, whole):
     assert lowered(path, name) != whole
 
 
+@pytest.mark.slow
 def test_the_numbers_are_the_same_without_all(tmp_path):
     rng = np.random.default_rng(0)
     batches = [{"x": rng.standard_normal((8, 6, 6, 4)).astype(np.float32)} for _ in range(5)]

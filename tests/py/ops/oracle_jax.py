@@ -53,10 +53,11 @@ class Outcome:
     gradients: list[np.ndarray]
 
 
-def run(cases: Sequence[Case], kind: str = "cpu", driver: str = "local-task") -> dict[str, Outcome]:
+def run(cases: Sequence[Case], kind: str = "cpu", driver: str = "local-task", disabled: Sequence[str] = ()
+        ) -> dict[str, Outcome]:
     """Stage, differentiate, compile once, run each."""
     module, shapes = staged(cases)
-    program = Program(compiled(module, kind), driver)
+    program = Program(compiled(module, kind, disabled), driver)
     return {case.name: called(program, case, shapes[case.name]) for case in cases}
 
 
@@ -85,10 +86,11 @@ def staged(cases: Sequence[Case]) -> tuple[ir.Module, dict[str, list[tuple[int, 
     return session.module, shapes
 
 
-def compiled(module: ir.Module, kind: str) -> bytes:
+def compiled(module: ir.Module, kind: str, disabled: Sequence[str] = ()) -> bytes:
     """For a target, in the forms that a build gives it. Raises SexpError where it is refused or fails."""
     target = parse_target(kind)
-    run_passes(module, [(blocks.PASS, NoOptions()), (SUPPORTED[target.kind], NoOptions()), *forms_for(target)])
+    passes = [(p, NoOptions()) for p in (blocks.PASS, SUPPORTED[target.kind]) if p.name not in disabled]
+    run_passes(module, [*passes, *forms_for(target, disabled)])
     with module.context:
         return generate(module, target, CompileOptions())
 

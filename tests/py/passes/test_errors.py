@@ -9,7 +9,7 @@ import pytest
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.base import PassTextError, parse_pass
-from sexpgpu.compiler.passes.build import BuildOptions, build, run_pipeline
+from sexpgpu.compiler.passes.build import build, run_pipeline
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate
 from sexpgpu.compiler.passes.iree.errors import place_of
 from sexpgpu.compiler.passes.iree.targets import parse_target

@@ -1,0 +1,26 @@
+"""Values and gradients are JAX's without the passes that only make a module faster, too: `sexpc build --disable`."""
+
+import pytest
+
+pytest.importorskip("jax")
+
+import test_loops_oracle as loops
+import test_nets_oracle as nets
+import test_rows_oracle as rows
+import test_windows_oracle as windows
+from oracle_jax import differences, run
+from sexpgpu.compiler.passes.pipeline import PASSES
+
+#: A case for each pass, or several.
+CHOSEN = ("conv2", "conv2 tile", "avg-pool", "linear", "17 rounds", "layer norm", "its products")
+CASES = [case for module in (loops, nets, rows, windows) for case in module.CASES if case.name in CHOSEN]
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return run(CASES, disabled=[name for name, found in PASSES.items() if found.optional])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_is_what_jax_computes(case, outcomes):
+    assert not differences(case, outcomes[case.name])
