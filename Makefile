@@ -44,8 +44,7 @@ demo: $(VENV)/compiler.stamp  ## write a dataset, build an experiment and train 
 test: test-lit test-py  ## run all tests but the slow ones
 
 test-py: $(VENV)/test.stamp  ## run the tests under tests/py
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not vulkan"
-	$(BIN)/python -m pytest -m "vulkan and not slow"
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-lit: $(VENV)/test.stamp  ## run the golden tests under tests/lit
 	$(BIN)/lit --order=lexical -sv tests/lit

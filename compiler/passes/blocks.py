@@ -7,7 +7,8 @@ after the loop.
 A stack that is carried through a loop is copied whole each time around by the code generator, which does not see that
 the old one is dead. A block of rounds fills a small stack, and an outer loop moves that into the large one: a round
 copies a block, not the whole. Applies to carried values of which each round writes its own row and reads none
-(`counted.written`); the last block may be shorter, so its bound is computed.
+(`counted.written`); the last block may be shorter, so its bound is computed. A small stack is copied in no time: it is
+carried on as it is, so that what a layer reports makes a module of many layers no larger than one of few.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from sexpgpu.compiler.passes.counted import Count, Written, count_of, written
 SHORT = 8
 #: From this many rounds on there are three levels.
 LONG = 256
+#: Numbers in a stack that is copied every round, at most.
+SMALL = 1 << 12
 #: Rounds that stand in one, at most.
 MOST_TOGETHER = 8
 #: A light body: operations that compute, and the numbers all of them give.
@@ -139,9 +142,12 @@ def _run(loop: _Loop, levels: Sequence[int], base: ir.Value, carried: Sequence[i
     def step(k: ir.Value, values: Sequence[ir.Value]) -> list[ir.Value]:
         start = hlo.add(base, k if unit == 1 else hlo.multiply(k, _number(unit)))
         after, part = _run(loop, inner, start, values[:n], even)
-        places = [k if w.order == "forward" else hlo.subtract(_number(parts - 1), k) for w in loop.stacks.values()]
-        return [*after, *(_put(s, p, hlo.multiply(at, _number(unit)) if unit > 1 else at)
-                          for s, p, at in zip(values[n:], part, places, strict=True))]
+        places = {}
+        for order in {w.order: None for w in loop.stacks.values()}:
+            block = k if order == "forward" else hlo.subtract(_number(parts - 1), k)
+            places[order] = hlo.multiply(block, _number(unit)) if unit > 1 else block
+        return [*after, *(_put(s, p, places[w.order])
+                          for s, p, w in zip(values[n:], part, loop.stacks.values(), strict=True))]
 
     results = _loop(bound, [*carried, *empty], step)
     return results[:n], results[n:]
@@ -197,6 +203,8 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             stacks = {i: w for i in range(len(op.operands)) if i != count.index
                       and (w := written(body, i, count)) is not None}
             unit = together(count.trips) if cell and _is_light(body) else 1
+            if unit == 1:
+                stacks = {i: w for i, w in stacks.items() if prod(hlo.shape_of(body.arguments[i])) > SMALL}
             if stacks or unit > 1:
                 _rewrite(_Loop(op, count, stacks, unit))
 

@@ -14,7 +14,6 @@ DRIVERS = list(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
 STEPS = 4
 
 
-@pytest.mark.vulkan
 @pytest.mark.skipif(not DRIVERS, reason="no lavapipe here: install the distribution's mesa-vulkan-drivers")
 def test_bytes_gpt_on_vulkan(tmp_path: Path) -> None:
     make_data("bytes-gpt", tmp_path)

@@ -57,6 +57,7 @@ def outcomes(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "heavy":
             patch.setattr(blocks, "LIGHT_NUMBERS", 0)
+            patch.setattr(blocks, "SMALL", 0)
         yield run(CASES)
 
 

@@ -25,7 +25,6 @@ def outcomes(vulkan: str):
     return run(CASES, "vulkan", vulkan)
 
 
-@pytest.mark.vulkan
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 def test_is_what_jax_computes(case, outcomes):
     assert not differences(case, outcomes[case.name])

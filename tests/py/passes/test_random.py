@@ -51,7 +51,6 @@ def test_bits_are_known() -> None:
     check_bits("cpu", "local-task")
 
 
-@pytest.mark.vulkan
 def test_bits_are_known_on_vulkan(vulkan: str) -> None:
     check_bits("vulkan", vulkan)
 

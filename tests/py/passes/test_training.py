@@ -193,7 +193,6 @@ def test_transformer_is_jaxs(transformer: Program) -> None:
 
 # -- another device ---------------------------------------------------------------------------------------------------
 
-@pytest.mark.vulkan
 def test_vulkan_trains_like_the_cpu(sample: Program, vulkan: str) -> None:
     other = program(stage_sample().module, "vulkan", vulkan)
     for p in (sample, other):

@@ -180,7 +180,6 @@ def test_local_sync_agrees(make_artifact, session: Session) -> None:
         batch(), (3, 0, 0, 0), [0.1, 0.9]).metrics.tobytes()
 
 
-@pytest.mark.vulkan
 def test_vulkan(make_artifact, session: Session, vulkan: str) -> None:
     other = Session(read_artifact(make_artifact("vulkan", width=3)), Device(vulkan))
     other.init(3)
