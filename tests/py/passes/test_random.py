@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from iree.compiler import ir
 from runner import Program
 from sexpgpu.compiler import hlo
