@@ -33,7 +33,7 @@ $(VENV)/compiler.stamp: $(VENV)/build.stamp $(SOURCES)
 EXTRAS ?= test
 $(VENV)/test.stamp: $(VENV)/compiler.stamp
 	$(BIN)/python -c 'import sys, tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*(r for e in sys.argv[1:] for r in extras[e] if not r.startswith("sexpgpu")), sep="\n")' $(EXTRAS) > build/requires-test.txt
-	$(PIP) -r build/requires-test.txt
+	$(PIP) --no-compile -r build/requires-test.txt
 	@touch $@
 
 demo: $(VENV)/compiler.stamp  ## write a dataset, build an experiment and train it
@@ -43,8 +43,10 @@ demo: $(VENV)/compiler.stamp  ## write a dataset, build an experiment and train 
 
 test: test-lit test-py  ## run all tests but the slow ones
 
+# One more than there are cores, for some tests wait; each needs up to 2 GiB.
+PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 test-py: $(VENV)/test.stamp  ## run the tests under tests/py
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test-lit: $(VENV)/test.stamp  ## run the golden tests under tests/lit
 	$(BIN)/lit --order=lexical -sv tests/lit

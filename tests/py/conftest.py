@@ -11,7 +11,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: The folders by how long their files take, the longest first: files are handed to processes in this order, and what
 #: is left for the end is short, so that none of them waits for another.
-FOLDERS = ("e2e", "twins", "models", "passes", "ops", "runtime", "diagnostics", "dataio", "frontend", "reader")
+FOLDERS = ("e2e", "twins", "models", "passes", "diagnostics", "ops", "runtime", "dataio", "frontend", "reader")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

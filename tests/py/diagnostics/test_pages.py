@@ -20,6 +20,8 @@ from moto.server import ThreadedMotoServer
 from sexpgpu.cli.run import main as sexpgpu_run
 from sexpgpu.cli.sexpc import main as sexpc
 from sexpgpu.compiler.frontend.experiment import check
+from sexpgpu.compiler.passes import build
+from sexpgpu.compiler.passes.iree import driver
 from sexpgpu.diagnostics import CODES, SexpError, SourceMap
 from sexpgpu.diagnostics.codes import FAMILIES
 from sexpgpu.diagnostics.pages import pages
@@ -148,16 +150,32 @@ def linear(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def compiled_once():
+    """What the code generator made of a module is kept for the same one: many pages build the same programs."""
+    made = {}
+
+    def generate(module, target, options):
+        key = str(module), target, options
+        if key not in made:
+            made[key] = driver.generate(module, target, options)
+        return made[key]
+
+    with patch.object(build, "generate", generate):
+        yield
+
+
 @pytest.fixture
-def run(linear, lake, tmp_path, monkeypatch, capsys):
-    """Gives the codes that a half of a page raises."""
+def run(linear, lake, tmp_path_factory, monkeypatch, capsys, compiled_once):
+    """Gives the codes that a half of a page raises. All are run in one folder, whose path is in what is built."""
     for name, value in lake.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "110")
 
-    def codes(page, half, name):
-        path = tmp_path / name
-        monkeypatch.chdir(tmp_path)
+    def codes(page, half):
+        path = tmp_path_factory.getbasetemp() / "page"
+        monkeypatch.chdir(path.parent)
+        shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(linear, path) if half.kind in ("shell", "python") else data(path / "data")
         monkeypatch.chdir(path)
         return of_half(page.code, half, Folder(path, lambda: capsys.readouterr().err))
@@ -189,8 +207,8 @@ def of_half(code, half, folder):
 def test_a_page_is_true(page, run):
     if "--sinks mlflow" in page.wrong.text:
         pytest.importorskip("mlflow")
-    assert set(run(page, page.wrong, "wrong")) == {page.code}
-    assert run(page, page.right, "right") == []
+    assert set(run(page, page.wrong)) == {page.code}
+    assert run(page, page.right) == []
 
 
 def test_every_code_has_a_page():
