@@ -65,7 +65,9 @@ def test_nanogpt_is_sixty_lines() -> None:
         assert part in model
 
 
-@pytest.mark.parametrize(("target", "layers"), [("vulkan", 5), ("cuda", 5), ("cpu:x86-64-v3", 1), ("cuda:sm_89", 1)])
+@pytest.mark.parametrize(("target", "layers"), [
+    ("vulkan", 2), ("cuda", 2), ("cpu:x86-64-v3", 1), ("cuda:sm_89", 1),
+    pytest.param("vulkan", 5, marks=pytest.mark.slow), pytest.param("cuda", 5, marks=pytest.mark.slow)])
 def test_the_demo_builds_for_every_target(target: str, layers: int, tmp_path: Path) -> None:
     artifact = build("bytes-gpt", tmp_path / "m.vmfb", "--target", target, "-D", f"layers={layers}")
     shown = json.loads(run("sexpc", "inspect", "--json", artifact).stdout)

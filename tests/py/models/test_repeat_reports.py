@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from experiment import Batch, Trained, found
@@ -78,6 +80,7 @@ def by_layer(trained: Trained) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
+    @cache
     def of(body: str, layers: int) -> dict[str, Trained]:
         return {loop: Trained(program(body, loop), tmp_path_factory.mktemp(loop), layers=str(layers)) for loop in LOOPS}
 
@@ -107,10 +110,11 @@ def test_trains_and_evaluates_as_the_layers_one_by_one(name, layers, pair):
         np.testing.assert_allclose(stacked[variable], value, rtol=1e-4, atol=1e-5, err_msg=variable)
 
 
-def test_a_resumed_run_goes_on_as_the_unbroken_one(tmp_path):
+def test_a_resumed_run_goes_on_as_the_unbroken_one(pair, tmp_path):
     """Bit for bit, by way of a file that has a tensor for each layer."""
-    program_ = program(BODIES["a remat"], "repeat")
-    unbroken = Trained(program_, tmp_path)
+    unbroken = pair(BODIES["a remat"], LAYERS)["repeat"]
+    unbroken.session.init(0)
+    unbroken.done = 0
     rows = unbroken.manifest.state
     unbroken.losses(batches(3))
     arrays = unbroken.state()
