@@ -43,6 +43,8 @@ KNOWN: tuple[Known, ...] = (
           "the code generator needs more stack for this than `{target}` has", "split the axis it works on"),
     Known(re.compile(r"failed to legalize.*(?:cholesky|triangular_solve)|cholesky", re.IGNORECASE), "E-TARGET-005",
           "`{target}` has no Cholesky factorisation or triangular solve", "use an iteration built from matmul"),
+    Known(re.compile(r"failed to legalize.*vector<[\dx]*xi64>", re.DOTALL), "E-TARGET-005",
+          "`{target}` cannot compute with tensors of 64-bit integers", "`cast` them to i32 first"),
     Known(re.compile(r"shared memory|workgroup memory", re.IGNORECASE), "E-TARGET-005",
           "this needs more shared memory than `{target}` has", "make the last axes smaller"),
 )

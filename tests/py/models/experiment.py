@@ -25,25 +25,25 @@ def found(text: str, **overrides: str) -> list[Diagnostic]:
         return check(path, overrides=overrides, sources=SourceMap(), module=False)[1]
 
 
-def compiled(path: Path, out: Path, disabled: Sequence[str] = (), **overrides: str) -> Path:
+def compiled(path: Path, out: Path, disabled: Sequence[str] = (), target: str = "cpu", **overrides: str) -> Path:
     staged, diagnostics = check(path, overrides=overrides, sources=SourceMap())
     assert staged is not None, [(d.code, d.message, d.notes) for d in diagnostics]
     with staged.module.context:
-        build(staged.module, "cpu", out, BuildOptions(disabled=tuple(disabled)))
+        build(staged.module, target, out, BuildOptions(disabled=tuple(disabled)))
     return out
 
 
 class Trained:
-    """An experiment, its text or its file, on this processor, built without what is `disabled`. `hyper` is the value of
-    each schedule, in order."""
+    """An experiment, its text or its file, on this processor or another target, built without what is `disabled`.
+    `hyper` is the value of each schedule, in order."""
 
-    def __init__(self, text: str | Path, folder: Path, seed: int = 0, disabled: Sequence[str] = (), **overrides: str
-                 ) -> None:
+    def __init__(self, text: str | Path, folder: Path, seed: int = 0, disabled: Sequence[str] = (), target: str = "cpu",
+                 **overrides: str) -> None:
         path = text if isinstance(text, Path) else folder / "experiment.sexp"
         if isinstance(text, str):
             path.write_text(text)
-        self.session = Session(read_artifact(compiled(path, folder / "experiment.vmfb", disabled, **overrides)),
-                               Device("local-task", 2))
+        self.session = Session(read_artifact(compiled(path, folder / "experiment.vmfb", disabled, target, **overrides)),
+                               Device("local-task", 2) if target == "cpu" else Device(target))
         self.session.init(seed)
         self.seed = seed
         self.done = 0

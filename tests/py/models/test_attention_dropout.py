@@ -44,8 +44,8 @@ def attend(q, k, v, mask, rate, seen=None):
 class Setting:
     """One program; a run sets the parameters, takes step 0 and gives the output and the gradients."""
 
-    def __init__(self, shapes, text, folder):
-        self.trained, self.shapes = Trained(text, folder), shapes
+    def __init__(self, shapes, text, folder, target="cpu"):
+        self.trained, self.shapes = Trained(text, folder, target=target), shapes
         rng = np.random.default_rng(3)
         self.arrays = {n: rng.standard_normal(s).astype(np.float32) for n, s in shapes.items()}
         self.g = rng.standard_normal((1, *shapes["q"][:3], shapes["v"][-1])).astype(np.float32)
@@ -71,8 +71,11 @@ class Setting:
             np.testing.assert_allclose(gradients[name], gradient, atol=1e-4, err_msg=name)
 
 
-def test_is_jax_with_the_same_mask(tmp_path):
-    setting = Setting(SHAPE, program(SHAPE, "(attention q k v :dropout rate)"), tmp_path)
+@pytest.mark.parametrize("target", ["cpu", "vulkan"])
+def test_is_jax_with_the_same_mask(target, request, tmp_path):
+    if target == "vulkan":
+        request.getfixturevalue("vulkan")
+    setting = Setting(SHAPE, program(SHAPE, "(attention q k v :dropout rate)"), tmp_path, target)
     mask = setting.mask()
     # The bits are those of the first site, as the reference generator gives them.
     words = site_words(run_key(0, 0, 0, 0), 0, 0, mask.size).reshape(mask.shape)

@@ -43,7 +43,9 @@ class Program:
             else:
                 given.push_ref(self._put(np.asarray(argument)))
         self.context.invoke(function, given, results)
-        return [self._get(results, i) for i in range(results.size)]
+        found = [self._get(results, i) for i in range(results.size)]
+        del given, results   # a device must not go, with the last of this, before its buffers
+        return found
 
     def _put(self, array: np.ndarray) -> rt.HalBufferView:
         return self.device.allocator.allocate_buffer_copy(
