@@ -93,8 +93,7 @@ class Device:
             if threads is not None:
                 iree.flags.parse_flags(f"--task_topology_group_count={threads}")
         try:
-            # One that is no processor is closed with its session: the threads of some never rest.
-            self.hal = iree.get_device(uri, cache=self.local)
+            self.hal = iree.get_device(uri)
         except Exception as error:  # the binding raises RuntimeError, ValueError and others alike
             raise SexpError(Diagnostic("E-RUN-008", f"the device `{uri}` cannot be opened",
                                        notes=(reason_of(error),))) from error

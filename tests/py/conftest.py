@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -33,3 +35,21 @@ def vulkan() -> str:
     except Exception as error:
         pytest.skip(f"no Vulkan device (mesa-vulkan-drivers has one without a GPU): {error}")
     return "vulkan"
+
+
+@pytest.fixture
+def vulkan_session(vulkan: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The same for what opens the device by itself: it is closed after the test, after all that lies on it."""
+    import iree.runtime as rt
+
+    get_device, opened = rt.get_device, []
+
+    def get(uri: str, cache: bool = True) -> rt.HalDevice:
+        device = get_device(uri, cache=cache and not uri.startswith(vulkan))
+        opened.append(device)
+        return device
+
+    monkeypatch.setattr(rt, "get_device", get)
+    yield vulkan
+    gc.collect()
+    opened.clear()

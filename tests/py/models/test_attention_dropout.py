@@ -74,7 +74,7 @@ class Setting:
 @pytest.mark.parametrize("target", ["cpu", "vulkan"])
 def test_is_jax_with_the_same_mask(target, request, tmp_path):
     if target == "vulkan":
-        request.getfixturevalue("vulkan")
+        request.getfixturevalue("vulkan_session")
     setting = Setting(SHAPE, program(SHAPE, "(attention q k v :dropout rate)"), tmp_path, target)
     mask = setting.mask()
     # The bits are those of the first site, as the reference generator gives them.

@@ -33,6 +33,10 @@ class Program:
         return json.loads(self.module.lookup_function("init").reflection["sexpgpu.manifest"])
 
     def call(self, name: str, *arguments: object) -> list[np.ndarray]:
+        found = self._called(name, *arguments)
+        return found   # where this is the last use of `self`, its device goes now: after all buffers
+
+    def _called(self, name: str, *arguments: object) -> list[np.ndarray]:
         function = self.module.lookup_function(name)
         given, results = rt.VmVariantList(len(arguments)), rt.VmVariantList(8)
         for argument in arguments:
@@ -43,9 +47,7 @@ class Program:
             else:
                 given.push_ref(self._put(np.asarray(argument)))
         self.context.invoke(function, given, results)
-        found = [self._get(results, i) for i in range(results.size)]
-        del given, results   # a device must not go, with the last of this, before its buffers
-        return found
+        return [self._get(results, i) for i in range(results.size)]
 
     def _put(self, array: np.ndarray) -> rt.HalBufferView:
         return self.device.allocator.allocate_buffer_copy(

@@ -180,8 +180,8 @@ def test_local_sync_agrees(make_artifact, session: Session) -> None:
         batch(), (3, 0, 0, 0), [0.1, 0.9]).metrics.tobytes()
 
 
-def test_vulkan(make_artifact, session: Session, vulkan: str) -> None:
-    other = Session(read_artifact(make_artifact("vulkan", width=3)), Device(vulkan))
+def test_vulkan(make_artifact, session: Session, vulkan_session: str) -> None:
+    other = Session(read_artifact(make_artifact("vulkan", width=3)), Device(vulkan_session))
     other.init(3)
     mine, theirs = step(session, batch(), (3, 0, 0, 0), [0.1, 0.9]), step(other, batch(), (3, 0, 0, 0), [0.1, 0.9])
     np.testing.assert_allclose(theirs.metrics, mine.metrics, rtol=1e-4)
