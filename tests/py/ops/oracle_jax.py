@@ -115,6 +115,12 @@ def differences(case: Case, outcome: Outcome) -> list[str]:
             if (wrong := difference(got, want, case.tolerance))]
 
 
+def is_what_jax_computes(case: Case, outcomes: Mapping[str, Outcome]) -> None:
+    """The test of a file of cases: under a name of its own there, `conftest` hands it each of `CASES`."""
+    wrong = differences(case, outcomes[case.name])
+    assert not wrong, "\n".join(wrong)
+
+
 def compared(case: Case, outcome: Outcome) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """Each result and gradient: what it is, ours, JAX's."""
     wanted = case.expected(*case.arguments.values())

@@ -3,9 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, is_what_jax_computes
 
 A, B, ROW, ONE, SCALAR = floats(3, 5), floats(3, 5, seed=1), floats(5), floats(3, 1), floats()
 POSITIVE = np.abs(A) + 0.1
@@ -109,12 +108,4 @@ CASES = [
     only("rank five", "(* x x)", lambda x: x * x, x=floats(2, 1, 3, 1, 2)),
 ]
 
-
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, is_what_jax_computes
 
 W = floats(3, 3) * 0.5
 A = {"h": floats(3), "w": W, "xs": floats(7, 3)}
@@ -80,12 +80,4 @@ CASES = [
          lambda x: x * 6),
 ]
 
-
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes

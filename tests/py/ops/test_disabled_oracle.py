@@ -8,7 +8,7 @@ import test_loops_oracle as loops
 import test_nets_oracle as nets
 import test_rows_oracle as rows
 import test_windows_oracle as windows
-from oracle_jax import differences, run
+from oracle_jax import is_what_jax_computes, run
 from sexpgpu.compiler.passes.pipeline import PASSES
 
 #: A case for each pass, or several.
@@ -21,6 +21,4 @@ def outcomes():
     return run(CASES, disabled=[name for name, found in PASSES.items() if found.optional])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes

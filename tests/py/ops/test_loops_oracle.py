@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, is_what_jax_computes, run
 from sexpgpu.compiler.passes import blocks
 
 #: One round left over, a whole number of units, and blocks of blocks.
@@ -61,6 +61,4 @@ def outcomes(request):
         yield run(CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes

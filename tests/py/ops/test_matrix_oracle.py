@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, differences, is_what_jax_computes, run
 
 SHAPES = ((), (1,), (7,), (1, 1), (3, 5), (1, 6), (2, 3, 4), (2, 1, 3), (1, 2, 1, 5), (2, 3, 1, 2), (2, 1, 2, 1, 3),
           (1, 1, 1, 1, 1))
@@ -118,14 +118,7 @@ def sample() -> list[Case]:
 CASES = sample()
 
 
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("chosen", CASES, ids=lambda c: c.name)
-def test_a_sample(chosen, outcomes):
-    assert not differences(chosen, outcomes[chosen.name])
+test_a_sample = is_what_jax_computes
 
 
 @pytest.mark.slow

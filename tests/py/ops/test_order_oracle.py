@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, is_what_jax_computes
 
 X = floats(4, 9)
 X[0, 3] = X[0, 5]
@@ -61,12 +61,4 @@ CASES = [
          lambda x: lax.cumlogsumexp(x, axis=1), grad=False),
 ]
 
-
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, is_what_jax_computes, run
 
 X, ODD, HIGH = floats(64, 128), floats(67, 131), floats(2, 3, 40, 48)
 GAIN, BIAS, WIDE = floats(128), floats(128, seed=1), floats(131)
@@ -62,14 +62,6 @@ CASES = [
          lambda x, w, b: x @ w + b),
 ]
 
-
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes
 
 

@@ -3,9 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from language import floats
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, is_what_jax_computes
 
 X = floats(2, 3, 4)
 M = floats(5, 7)
@@ -216,12 +215,4 @@ OTHER = [
 
 CASES = [*REDUCTIONS, *SHAPES, *INDEXING, *MORE, *MAKE, *PRODUCTS, *OTHER]
 
-
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes

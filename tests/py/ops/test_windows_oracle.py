@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from language import floats
-from oracle_jax import Case, cotangent, differences, run
+from oracle_jax import Case, cotangent, is_what_jax_computes, run
 
 X1, K1 = floats(2, 11, 3), floats(3, 3, 5)
 X2, K2 = floats(2, 9, 8, 4), floats(3, 2, 4, 6)
@@ -85,14 +85,7 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_what_jax_computes(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_what_jax_computes = is_what_jax_computes
 
 
 #: A window with NaN gives its cotangent to nobody; which element it would be is no two frameworks' the same.
