@@ -111,10 +111,8 @@ def _rewrite(op: ir.Operation) -> None:
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:
-    for func in fn.functions(module):
-        for op in fn.walk(fn.body(func)):
-            if op.name == "stablehlo.convolution":
-                _rewrite(op)
+    for op in fn.named(module, "stablehlo.convolution"):
+        _rewrite(op)
 
 
 PASS = Pass("direct-avx2", "convolutions of f32 in tiles of pixels and features, for processors with AVX2 and no wider "

@@ -64,6 +64,11 @@ def walk(block: ir.Block) -> Iterator[ir.Operation]:
                 yield from walk(inner)
 
 
+def named(module: ir.Module, name: str) -> list[ir.Operation]:
+    """The operations of this name in all functions, as they stand before any is changed."""
+    return [op for func in functions(module) for op in walk(body(func)) if op.name == name]
+
+
 def computing(op: ir.Operation) -> list[ir.Block]:
     """The blocks in which tensors are computed: the body of a function, and those of loops and branches in it."""
     found = []
