@@ -220,4 +220,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
 
 
 PASS = Pass("attention-avx2", "attention and its gradient as a kernel each, for processors with AVX2 and no wider "
-            "vectors", apply)
+            "vectors", apply, optional=True)

@@ -82,4 +82,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
 
 
 PASS = Pass("dense-avx2", "products of f32 with a matrix as a kernel, for processors with AVX2 and no wider vectors",
-            apply)
+            apply, optional=True)

@@ -82,4 +82,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
 
 
 PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2 and no wider "
-            "vectors", apply)
+            "vectors", apply, optional=True)
