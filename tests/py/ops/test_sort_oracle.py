@@ -8,7 +8,7 @@ pytest.importorskip("jax")
 
 import ml_dtypes
 import numpy as np
-from oracle_jax import Case, differences, run
+from oracle_jax import Case, differences, is_what_jax_computes, run
 
 FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 INTEGERS = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "i32": np.int32, "u32": np.uint32,
@@ -77,17 +77,12 @@ def cases(kinds: list[str]) -> list[Case]:
 
 
 CASES = cases([*FLOATS, *INTEGERS, "bool"])
-ON_VULKAN = [c for c in CASES if "f64" not in c.name and "bool" not in c.name][1::3]
+#: Not what is refused there: f16, and what is no multiple of four bytes.
+ON_VULKAN = [c for c in [c for c in CASES if "f64" not in c.name and "bool" not in c.name][1::3]
+             if " f16" not in c.name and all(x.nbytes % 4 == 0 for x in c.arguments.values())]
 
 
-@pytest.fixture(scope="module")
-def outcomes():
-    return run(CASES)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_is_numpys_order(case, outcomes):
-    assert not differences(case, outcomes[case.name])
+test_is_numpys_order = is_what_jax_computes
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +90,6 @@ def on_vulkan(vulkan: str):
     return run(ON_VULKAN, "vulkan", vulkan)
 
 
-@pytest.mark.vulkan
 @pytest.mark.parametrize("case", ON_VULKAN, ids=lambda c: c.name)
 def test_is_numpys_order_on_vulkan(case, on_vulkan):
     assert not differences(case, on_vulkan[case.name])
