@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from language import floats
-from oracle_jax import Case, is_what_jax_computes, run
+from oracle_jax import Case, is_what_jax_computes
 
 X, ODD, HIGH = floats(64, 128), floats(67, 131), floats(2, 3, 40, 48)
 GAIN, BIAS, WIDE = floats(128), floats(128, seed=1), floats(131)

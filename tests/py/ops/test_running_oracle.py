@@ -67,7 +67,6 @@ def test_the_error_of_a_sum_does_not_grow_with_its_length():
     np.testing.assert_allclose(run([case])["long"].results[0], np.cumsum(x, 1, dtype=np.float64), rtol=1e-7)
 
 
-@pytest.mark.vulkan
 def test_on_vulkan(vulkan: str):
     chosen = [case(name, (3, 9), 1) for name in OPERATIONS]
     found = run(chosen, "vulkan", vulkan)

@@ -258,7 +258,6 @@ APART = """func.func @f(%x: tensor<2x4x4x2x4xf32>) -> tensor<2x4x4x2x4xf32> {
   return %2 : tensor<2x4x4x2x4xf32> }"""
 
 
-@pytest.mark.vulkan
 def test_axes_apart(vulkan: str, tmp_path) -> None:
     x = RNG.standard_normal((2, 4, 4, 2, 4)).astype(np.float32)
     want = x - x.sum((1, 3), keepdims=True)
