@@ -191,4 +191,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             _rewrite(op)
 
 
-PASS = Pass("columns", "sums over columns of what lies in memory, as it lies there, for processors", apply)
+PASS = Pass("columns", "sums over columns of what lies in memory, as it lies there, for processors", apply,
+            optional=True)

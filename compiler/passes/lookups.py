@@ -255,4 +255,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             FORMS[op.name](op)
 
 
-PASS = Pass("lookups", "rows taken from a table and added to one as kernels of vectors, for processors", apply)
+PASS = Pass("lookups", "rows taken from a table and added to one as kernels of vectors, for processors", apply,
+            optional=True)

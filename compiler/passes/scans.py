@@ -193,4 +193,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     running.rewrite(module, _form)
 
 
-PASS = Pass("scans", "running sums, products, extremes and recurrences in one kernel, for processors", apply)
+PASS = Pass("scans", "running sums, products, extremes and recurrences in one kernel, for processors", apply,
+            optional=True)

@@ -154,4 +154,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     rewrite(module, _sort)
 
 
-PASS = Pass("sort-kernels", "sorts that give indices as networks of vectors, for processors", apply)
+PASS = Pass("sort-kernels", "sorts that give indices as networks of vectors, for processors", apply,
+            optional=True)
