@@ -19,11 +19,12 @@ from sexpgpu.compiler.passes.legalize.negation import NEGATED_SUM
 from sexpgpu.compiler.passes.legalize.operands import MANY
 from sexpgpu.compiler.passes.legalize.powers import POWER
 from sexpgpu.compiler.passes.legalize.reductions import APART
+from sexpgpu.compiler.passes.legalize.returns import RETURNED
 from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.diagnostics import one_of
 
 WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, COUNTER, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, MANY,
-                                    BARRIER, CONSTANT_LOOP, APART)
+                                    BARRIER, CONSTANT_LOOP, APART, RETURNED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,6 +249,26 @@ def test_counter_convert(kind: str, numpy: type, tmp_path) -> None:
         result(counted(kind), tmp_path, np.array(1.5, numpy), without="counter-convert")
 
 
+GIVEN_BACK = """func.func @f(%x: tensor<8x4xf32>, %u: tensor<1x4xf32>)
+    -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<32xf32>) {
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %changed = stablehlo.dynamic_update_slice %x, %u, %two, %zero
+      : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+  %flat = stablehlo.reshape %x : (tensor<8x4xf32>) -> tensor<32xf32>
+  return %changed, %x, %flat : tensor<8x4xf32>, tensor<8x4xf32>, tensor<32xf32> }"""
+
+
+def test_returned_argument(tmp_path) -> None:
+    x, u = RNG.standard_normal((8, 4)).astype(np.float32), RNG.standard_normal((1, 4)).astype(np.float32)
+    changed, kept, flat = Program(compiled(GIVEN_BACK, "cpu", tmp_path)).call("f", x, u)
+    np.testing.assert_array_equal(changed, np.concatenate([x[:2], u, x[3:]]))
+    np.testing.assert_array_equal(kept, x)
+    np.testing.assert_array_equal(flat, x.reshape(32))
+    _, kept, _ = Program(compiled(GIVEN_BACK, "cpu", tmp_path, without="returned-argument")).call("f", x, u)
+    assert not np.array_equal(kept, x)
+
+
 APART = """func.func @f(%x: tensor<2x4x4x2x4xf32>) -> tensor<2x4x4x2x4xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1, 3]
@@ -272,7 +292,8 @@ def test_axes_apart(vulkan: str, tmp_path) -> None:
 def test_every_way_round_has_a_test() -> None:
     assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
                                             "power", "negated-sum", "wide-bf16-dot", "many-operands",
-                                            "barrier", "constant-loop", "counter-convert", "axes-apart"}
+                                            "barrier", "constant-loop", "counter-convert", "axes-apart",
+                                            "returned-argument"}
 
 
 def test_an_unknown_name_is_refused() -> None:
