@@ -14,6 +14,7 @@ from sexpgpu.compiler.passes.legalize.barriers import BARRIER
 from sexpgpu.compiler.passes.legalize.constant_loops import CONSTANT_LOOP
 from sexpgpu.compiler.passes.legalize.conversions import COUNTER, MASK, UNSIGNED
 from sexpgpu.compiler.passes.legalize.dots import WIDE_BF16
+from sexpgpu.compiler.passes.legalize.fills import WIDE_FILL
 from sexpgpu.compiler.passes.legalize.indices import GATHER, SCATTER
 from sexpgpu.compiler.passes.legalize.negation import NEGATED_SUM
 from sexpgpu.compiler.passes.legalize.operands import MANY
@@ -24,7 +25,7 @@ from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.diagnostics import one_of
 
 WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, COUNTER, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, MANY,
-                                    BARRIER, CONSTANT_LOOP, APART, RETURNED)
+                                    BARRIER, CONSTANT_LOOP, APART, RETURNED, WIDE_FILL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ def _argument(value: ir.Value) -> ir.Value | None:
     return value
 
 
-def _copy(value: ir.Value) -> ir.Value:
+def copy(value: ir.Value) -> ir.Value:
+    """The same numbers, computed into memory of their own: nobody can foresee that they are."""
     shape = hlo.shape_of(value)
     always = hlo.optimization_barrier(hlo.splat(True, [], "i1"))
     return hlo.select(hlo.broadcast_scalar(always, shape), value, hlo.zeros_like(value))
@@ -35,7 +36,7 @@ def _give_back(op: ir.Operation) -> None:
         if argument is not None and isinstance(value.type, ir.RankedTensorType) and \
                 any(use.owner.operation != op for use in argument.uses):
             with ir.InsertionPoint(op), op.location:
-                op.operands[i] = _copy(value)
+                op.operands[i] = copy(value)
 
 
 RETURNED = WayRound("returned-argument", "an argument that is given back comes changed where a scatter changes it",
