@@ -24,8 +24,9 @@ def _argument(value: ir.Value) -> ir.Value | None:
 def copy(value: ir.Value) -> ir.Value:
     """The same numbers, computed into memory of their own: nobody can foresee that they are."""
     shape = hlo.shape_of(value)
-    always = hlo.optimization_barrier(hlo.splat(True, [], "i1"))
-    return hlo.select(hlo.broadcast_scalar(always, shape), value, hlo.zeros_like(value))
+    # a number, not a boolean: alone in memory Vulkan would misread that
+    one = hlo.broadcast_scalar(hlo.optimization_barrier(hlo.splat(1, [], "i32")), shape)
+    return hlo.select(hlo.compare("NE", one, hlo.zeros_like(one)), value, hlo.zeros_like(value))
 
 
 def _give_back(op: ir.Operation) -> None:
