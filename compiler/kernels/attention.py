@@ -47,7 +47,7 @@ class Shape:
     def fits(self) -> bool:
         sizes = self.rows and self.keys % ROWS == 0 and self.width % LANES == 0
         seen = not self.causal or (self.keys >= self.queries and (self.keys - self.queries) % ROWS == 0)
-        return bool(sizes) and seen and 2 * self.keys * self.rows * 4 <= STACK // 2
+        return bool(sizes) and seen and 2 * (self.keys + self.width) * self.rows * 4 <= STACK // 2
 
     def over(self, time: int) -> list[int]:
         """The shape of an operand with so much time."""

@@ -43,6 +43,7 @@ def path(tmp_path_factory) -> Path:
     return path
 
 
+# `--target cpu:NAME` offers the processors of the machine's own architecture, and half of the passes are for AVX2.
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="processors of another architecture are not offered")
 @pytest.mark.parametrize("name", SWITCHES)
 def test_what_is_left_out_does_not_run(name):
