@@ -149,7 +149,7 @@ def forward(name: str, s: Shape) -> str:
     largest = [best.load(0, r) for r in range(0, s.rows, LANES)]
 
     def exponentials(key: Index, sums: list[Vector]) -> list[Vector]:
-        found = [(scores.load(key, n * LANES) - largest[n]).exp() for n in range(vectors)]
+        found = [(scores.load(key, n * LANES) - largest[n]).function("exp") for n in range(vectors)]
         for n, e in enumerate(found):
             scores[key, n * LANES] = e
         return [total + e for total, e in zip(sums, found, strict=True)]
@@ -194,7 +194,7 @@ def backward(name: str, s: Shape) -> str:
                 wanted = h.products(values, some_g, key, group)
                 for m, row in enumerate(found):
                     for n, x in enumerate(row):
-                        p = (x - top.load(*places[n])).exp() * share.load(*places[n])
+                        p = (x - top.load(*places[n])).function("exp") * share.load(*places[n])
                         probs[key + m, group + n * LANES] = p
                         slope = p * (wanted[m][n] - level.load(*places[n]))
                         slopes[key + m, group + n * LANES] = slope * k.splat(s.scale) if s.scale != 1 else slope

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 #: Numbers of f32 in a vector of AVX2.
 LANES = 8
+#: Of them in a line of memory, what caches hold.
+LINE = 16
 T = TypeVar("T")
 _VECTOR = f"vector<{LANES}xf32>"
 _FLAGS = f"vector<{LANES}xi1>"
@@ -85,8 +88,9 @@ class Vector:
         operands = f"{self.name}, {other.name} {list(lanes)}"
         return self.kernel.make(Vector, f"vector.shuffle {operands} : {_VECTOR}, {_VECTOR}")
 
-    def exp(self) -> Vector:
-        return self.kernel.make(Vector, f"math.exp {self.name} : {_VECTOR}")
+    def function(self, name: str) -> Vector:
+        """One of the functions of the dialect `math`."""
+        return self.kernel.make(Vector, f"math.{name} {self.name} : {_VECTOR}")
 
     def plus_product(self, a: Vector, b: Vector) -> Vector:
         """self + a · b, rounded once."""
@@ -113,9 +117,13 @@ class Buffer:
         scalar = self.kernel.name(f"memref.load {self._at(places)} : {self.type}")
         return self.kernel.make(Vector, f"vector.broadcast {scalar} : f32 to {_VECTOR}")
 
+    def soon(self, *places: Place, write: bool = False) -> None:
+        """This place is wanted soon: its line comes to the second cache to be read, to the first to be written."""
+        how = "write, locality<3>" if write else "read, locality<2>"
+        self.kernel.write(f"memref.prefetch {self._at(places)}, {how}, data : {self.type}")
+
     def __setitem__(self, places: tuple[Place, ...], value: Vector) -> None:
         self.kernel.write(f"vector.store {value.name}, {self._at(places)} : {self.type}, {_VECTOR}")
-
 
 
 class Kernel:
@@ -158,6 +166,9 @@ class Kernel:
     def index(self, place: int) -> Index:
         return Index(self, self.at(place))
 
+    def least(self, a: Index, b: Index | int) -> Index:
+        return self.make(Index, f"arith.minui {self.at(a)}, {self.at(b)} : index")
+
     def splat(self, number: float) -> Vector:
         text = "0xFF800000" if number == float("-inf") else f"{number:.9e}"
         return Vector(self, self._constant(f"dense<{text}> : {_VECTOR}"))
@@ -181,6 +192,15 @@ class Kernel:
         i = Index(self, f"%i{next(self._numbers)}")
         self.write(f"scf.for {i.name} = {self.at(start)} to {self.at(end)} step {self.at(step)} {{")
         yield i
+        self.write("}")
+
+    @contextmanager
+    def where(self, x: Vector) -> Iterator[None]:
+        """`with kernel.where(x):` writes what runs if the first lane of x is not 0."""
+        first = self.name(f"vector.extract {x.name}[0] : f32 from {_VECTOR}")
+        flag = self.name(f"arith.cmpf une, {first}, {self._constant('0.0 : f32')} : f32")
+        self.write(f"scf.if {flag} {{")
+        yield
         self.write("}")
 
     def carry(self, start: Place, end: Place, step: int, first: Sequence[Vector],

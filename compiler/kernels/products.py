@@ -9,19 +9,28 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, Vector
-from sexpgpu.compiler.kernels.tile import divisor, pack, pack_turned, panels, tile
+from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.steps import ITSELF, Steps
+from sexpgpu.compiler.kernels.tile import bands, divisor, pack, pack_turned, panels, tile
 
 #: Rows of y that are in panels at once.
 DEEPEST = 128
-#: Rows and columns of the result that are one piece of work.
-PIECE = (128, 128)
+#: Columns of the result that are one piece of work, and rows where there are many pieces.
+COLUMNS, ROWS = 128, 128
+#: Vectors of columns in a panel: powers of two, as widths mostly are, have no rest.
+WIDTH = 4
+#: Pieces beyond which it does not matter that a thread takes eight of them at once, as IREE has it from sixteen pieces
+#: for two threads on. Fewer are made `FEW`, of which a thread takes one.
+MANY, FEW = 128, 15
+#: What rows of a piece are a multiple of, so that tiles of three, four and eight rows fit.
+STEP = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """x [rows depth] times y [depth columns], or `turned` y [columns depth]. Added to it are a `bias` [columns] and as
-    many `others` [rows columns]."""
+    many `others` [rows columns]; the sum is multiplied by a `factor` [rows columns]. `then` is
+    what is done with each number, and what of it the results are."""
 
     rows: int
     depth: int
@@ -29,6 +38,8 @@ class Shape:
     turned: bool
     bias: bool = False
     others: int = 0
+    factor: bool = False
+    then: Steps = ITSELF
 
     @property
     def deep(self) -> int:
@@ -36,22 +47,30 @@ class Shape:
 
     @property
     def piece(self) -> tuple[int, int]:
-        return divisor(self.rows, PIECE[0], LANES), divisor(self.columns, PIECE[1], LANES)
+        """Rows, of which the last piece may have fewer, and columns."""
+        columns = divisor(self.columns, COLUMNS, LANES)
+        across = self.columns // (columns or 1)
+        if -(-self.rows // ROWS) * across >= MANY:
+            return ROWS // STEP * STEP, columns
+        return -(-self.rows // (max(1, FEW // across) * STEP)) * STEP, columns
 
     @property
     def fits(self) -> bool:
-        return self.deep > 0 and all(self.piece)
+        return self.deep > 0 and self.rows % LANES == 0 and self.columns % LANES == 0
 
 
 def product(name: str, s: Shape) -> str:
-    """Kernel of (x, y, bias?, others…) -> [rows columns]."""
+    """Kernel of (x, y, bias?, others…, factor?) -> results, each [rows columns]."""
     (rows, columns), deep, whole = s.piece, s.deep, [s.rows, s.columns]
-    k = Kernel(name, (s.rows // rows, s.columns // columns),
+    k = Kernel(name, (-(-s.rows // rows), s.columns // columns),
                [(s.rows, s.depth), (s.columns, s.depth) if s.turned else (s.depth, s.columns),
-                *([(s.columns,)] if s.bias else ()), *[whole] * s.others, whole])
-    x, y, *added, out = k.buffers
+                *([(s.columns,)] if s.bias else ()), *[whole] * (s.others + s.factor + len(s.then.results))])
+    x, y, *added = k.buffers
+    added, outs = added[:-len(s.then.results)], added[-len(s.then.results):]
+    out = outs[0]   # sums of some of the depth wait here
     row, column = k.place[0] * rows, k.place[1] * columns
-    shares = panels(k, columns, deep)
+    end = k.least(row + rows, s.rows)
+    shares = panels(k, columns, deep, WIDTH)
 
     def block(start: Place, first: bool, last: bool) -> None:
         """Adds the product of some of the depth."""
@@ -59,14 +78,18 @@ def product(name: str, s: Shape) -> str:
         for some in shares:
             for p in k.range(0, some.count, 1):
                 at = some.columns(column, p)
-                for r in k.range(row, row + rows, some.rows):
-                    places = [(r + m, c) for m in range(some.rows) for c in at]
+                for r, many in bands(k, row, end, some.rows, s.rows % rows):
+                    places = [(r + m, c) for m in range(many) for c in at]
+                    for buffer in [*outs[not first:], *added[s.bias:]] if last else [out] if first else []:
+                        for m, c in itertools.product(range(many), at[::LINE // LANES]):
+                            buffer.soon(r + m, c, write=buffer in outs)
                     found = tile(k, 0, deep, lambda i, m, r=r: x.one(r + m, i + start),
                                  lambda i, n, p=p, some=some: some.packed.load(p, i, n * LANES),
-                                 () if first else [out.load(*place) for place in places], rows=some.rows,
-                                 width=some.width)
+                                 () if first else [out.load(*place) for place in places], rows=many, width=some.width)
                     for place, v in zip(places, itertools.chain(*found), strict=True):
-                        out[place] = _sum(v, place, added, s) if last else v
+                        for into, value in zip(outs, s.then.of(k, _sum(v, place, added, s)) if last else [v],
+                                               strict=last):
+                            into[place] = value
 
     if s.depth == deep:
         block(0, first=True, last=True)
@@ -80,5 +103,6 @@ def product(name: str, s: Shape) -> str:
 
 def _sum(value: Vector, at: tuple[Index, Index], added: list[Buffer], s: Shape) -> Vector:
     for i, buffer in enumerate(added):
-        value = value + (buffer.load(at[1]) if s.bias and i == 0 else buffer.load(*at))
+        other = buffer.load(at[1]) if s.bias and i == 0 else buffer.load(*at)
+        value = value * other if s.factor and i == len(added) - 1 else value + other
     return value

@@ -10,21 +10,31 @@ from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, V
 #: Rows and vectors of columns of a tile: with eight sums, each waits for its last multiply-add just as long as that
 #: takes, and six loads are less than the processor does meanwhile.
 ROWS, WIDTH = 4, 2
+#: Rows of a tile by its vectors of columns, where more of the sixteen registers are to spare: twelve sums.
+ROWS_OF = {4: 3, 3: 4, 2: 4, 1: 8}
 
 
 def tile(k: Kernel, start: Place, end: Place, left: Callable[[Index, int], Vector],
          right: Callable[[Index, int], Vector], first: Sequence[Vector] = (), *, rows: int = ROWS,
          width: int = WIDTH) -> list[list[Vector]]:
-    """Sums over i from `start` to `end` of left(i, row) · right(i, vector), [rows][width] vectors, added to `first`."""
+    """Sums over i, an even number of them, from `start` to `end` of left(i, row) · right(i, vector), [rows][width]
+    vectors, added to `first`. Two i a round: half of the loop's own work. What there is less of, rows or vectors, stays
+    in registers for an i."""
     def body(i: Index, sums: list[Vector]) -> list[Vector]:
-        columns = [right(i, n) for n in range(width)]
-        found = []
-        for m in range(rows):
-            x = left(i, m)
-            found += [sums[m * width + n].plus_product(x, columns[n]) for n in range(width)]
+        found = list(sums)
+        across = rows < width
+        kept = [left(i, m) if across else right(i, m) for m in range(min(rows, width))]
+        for far in range(max(rows, width)):
+            other = right(i, far) if across else left(i, far)
+            for near, x in enumerate(kept):
+                n = near * width + far if across else far * width + near
+                found[n] = sums[n].plus_product(x if across else other, other if across else x)
         return found
 
-    sums = k.carry(start, end, 1, first or [k.splat(0.0)] * (rows * width), body)
+    def both(i: Index, sums: list[Vector]) -> list[Vector]:
+        return body(i + 1, body(i, sums))
+
+    sums = k.carry(start, end, 2, first or [k.splat(0.0)] * (rows * width), both)
     return [sums[m * width:(m + 1) * width] for m in range(rows)]
 
 
@@ -59,13 +69,13 @@ class Panels:
         return [left + panel * (self.width * LANES) + (self.first + n * LANES) for n in range(self.width)]
 
 
-def panels(k: Kernel, columns: int, depth: int) -> list[Panels]:
-    """Scratch for columns, a multiple of `LANES`. Twelve sums are in registers where three vectors go."""
-    whole, rest = divmod(columns // LANES, 3)
-    found = [(0, whole, 3, 4)] if whole else []
-    found += [(whole * 3 * LANES, 1, rest, 8 if rest == 1 else 4)] if rest else []
-    return [Panels(first, count, width, rows, k.scratch(count, depth, width * LANES))
-            for first, count, width, rows in found]
+def panels(k: Kernel, columns: int, depth: int, width: int) -> list[Panels]:
+    """Scratch for columns, a multiple of `LANES`: panels of `width` vectors, and one of what is left."""
+    whole, rest = divmod(columns // LANES, width)
+    found = [(0, whole, width)] if whole else []
+    found += [(whole * width * LANES, 1, rest)] if rest else []
+    return [Panels(first, count, wide, ROWS_OF[wide], k.scratch(count, depth, wide * LANES))
+            for first, count, wide in found]
 
 
 def pack(k: Kernel, source: Buffer, start: Place, left: Index, depth: int, into: Sequence[Panels]) -> None:
@@ -99,3 +109,13 @@ def turned(block: Sequence[Vector]) -> list[Vector]:
                 rows[i], rows[i + size] = a.mixed(b, low), a.mixed(b, [x + size for x in low])
         size //= 2
     return rows
+
+
+def bands(k: Kernel, start: Index, end: Index, high: int, rest: int) -> Iterator[tuple[Index, int]]:
+    """Rows from `start` to `end`, `high` at a time, and single ones where `rest` of them are no multiple of that."""
+    whole = start + (end - start) // high * high if rest % high else end
+    for r in k.range(start, whole, high):
+        yield r, high
+    if rest % high:
+        for r in k.range(whole, end, 1):
+            yield r, 1

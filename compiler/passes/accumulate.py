@@ -119,14 +119,10 @@ def training_inputs(train: ir.Operation, module: ir.Module) -> tuple[list[str], 
     return ([*(n for n, _ in fields), "key", "hyper"], [*(t for _, t in fields), key_type(), hypers_of(module)])
 
 
-def _merge(totals: Mapping[str, ir.RankedTensorType], fresh: Sequence[ir.Value]) -> list[ir.Value]:
+def _merge(filled: ir.Value, held: Sequence[ir.Value], fresh: Sequence[ir.Value]) -> list[ir.Value]:
     """`fresh`, plus what the accumulator holds if it holds anything."""
-    filled = _filled()
-    merged = []
-    for (name, type_), new in zip(totals.items(), fresh, strict=True):
-        both = hlo.add(gl.load(name, type_), new)
-        merged.append(hlo.select(hlo.broadcast_scalar(filled, type_.shape), both, new))
-    return merged
+    return [hlo.select(hlo.broadcast_scalar(filled, hlo.shape_of(new)), hlo.add(old, new), new)
+            for old, new in zip(held, fresh, strict=True)]
 
 
 def _start_at_end(module: ir.Module, name: str, totals: Mapping[str, ir.RankedTensorType]) -> None:
@@ -148,11 +144,13 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     gl.declare(module, FILLED, ir.IntegerType.get_signless(1))
     names, types = training_inputs(train, module)
     with fn.new_function(module, "microbatch", types) as (_, arguments):
+        # Read first, so that whatever makes a gradient can add it by itself.
+        filled, held = _filled(), [gl.load(name, type_) for name, type_ in totals.items()]
         results = fn.inline_named(train, training_arguments(module, dict(zip(names, arguments, strict=True))))
         store_buffers(module, results)
         fresh = [hlo.convert(results[f"grad:{n}"], t.element_type)
                  for n, t in zip(trainable(module), totals.values(), strict=True)]
-        for name, value in zip(totals, _merge(totals, fresh), strict=True):
+        for name, value in zip(totals, _merge(filled, held, fresh), strict=True):
             gl.store(value, name)
         set_filled(True)
         fn.return_values([results[n] for n in ("metrics", "counters") if n in results])

@@ -53,23 +53,47 @@ def _straight(op: ir.Operation) -> ir.Operation:
     return other.owner.operation
 
 
+def _total(op: ir.Operation) -> tuple[list[ir.Value], list[ir.Operation]]:
+    """Where all that is done with a gradient is to add it to a total if a flag says so: the total and the flag, a
+    scalar, which are known before `op`, and the operations that do it, the last first. Else nothing."""
+    value = op.results[0]
+    users = [u.owner.operation for u in value.uses]
+    sums = [u for u in users if u.name == "stablehlo.add"]
+    chosen = [u for u in users if u.name == "stablehlo.select"]
+    if len(users) != 2 or len(sums) != 1 or len(chosen) != 1 or len(list(sums[0].results[0].uses)) != 1:
+        return [], []
+    more = next((v for v in sums[0].operands if v != value), None)
+    flag = maker(chosen[0].operands[0])
+    if more is None or list(chosen[0].operands)[1:] != [sums[0].results[0], value] or flag is None or \
+            flag.name != "stablehlo.broadcast_in_dim" or hlo.shape_of(flag.operands[0]) or \
+            not all((made := maker(v)) is None or (made.block == op.block and made.is_before_in_block(op))
+                    for v in (more, flag.operands[0])):
+        return [], []
+    return [more, flag.operands[0]], [chosen[0], sums[0]]
+
+
 def _rewrite(op: ir.Operation, made: KernelCalls) -> None:
     p = product_of(op)
     if p is None or p.lead or p.turned != (True, False) or p.rows * p.columns * p.depth < FEWEST:
         return
     sums = list(_row_sums(op.operands[1]))
-    shape = kernels.Shape(p.depth, p.rows, p.columns, bool(sums))
+    total, merged = _total(op)
+    shape = kernels.Shape(p.depth, p.rows, p.columns, bool(sums), bool(total))
     if not shape.fits:
         return
     with ir.InsertionPoint(op), op.location:
         operands = [hlo.reshape(v, [p.depth, n]) for v, n in zip(op.operands, (p.rows, p.columns), strict=True)]
+        if total:
+            more, flag = total
+            operands += [hlo.reshape(more, [p.rows, p.columns]), hlo.reshape(hlo.convert(flag, "f32"), [1])]
         value, *bias = made.call(kernels.gradient, shape, operands,
                                  [[p.rows, p.columns], *([[p.columns]] if sums else ())])
-        op.results[0].replace_all_uses_with(hlo.reshape(value, hlo.shape_of(op.results[0])))
+        found = merged[0] if merged else op
+        found.results[0].replace_all_uses_with(hlo.reshape(value, hlo.shape_of(found.results[0])))
     for old in sums:
         for use in fn.uses_behind(op, old.results[0]):
             use.owner.operation.operands[use.operand_number] = bias[0]
-    for old in (op, *sums):
+    for old in (*merged, op, *sums):
         if not any(True for _ in old.results[0].uses):
             old.erase()
 
