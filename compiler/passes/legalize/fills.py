@@ -10,8 +10,7 @@ from __future__ import annotations
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes.known import number_of
-from sexpgpu.compiler.passes.legalize.returns import copy
-from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
+from sexpgpu.compiler.passes.legalize.wayround import WayRound, copy, replace
 from sexpgpu.compiler.passes.reading import dims_of
 
 
