@@ -1,4 +1,4 @@
-"""A way-round: a form that a code generator gets wrong, and the form it gets right, by name; and what several of them do."""
+"""A way-round: a form that a code generator gets wrong, and the form it gets right, by name."""
 
 from __future__ import annotations
 
@@ -20,11 +20,6 @@ class WayRound:
     reason: str
     kinds: tuple[str, ...]
     rewrite: Callable[[ir.Operation], None]
-
-
-def replace(op: ir.Operation, value: ir.Value) -> None:
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
 
 
 def copy(value: ir.Value) -> ir.Value:
