@@ -135,7 +135,7 @@ def for_each(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
             return POISON
         found: list[object] = []
         for item in items:
-            evaluator.step(form.span)
+            evaluator.budget.step(form.span)
             turn = inner.layout.frame(frame)
             turn[slot] = item
             value = body(turn)
@@ -176,7 +176,7 @@ def dotimes(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
                                      f"{int(n)} turns")
             return POISON
         for i in range(n):
-            evaluator.step(form.span)
+            evaluator.budget.step(form.span)
             turn = inner.layout.frame(frame)
             turn[slot] = Dim(i)
             body(turn)
