@@ -15,6 +15,7 @@ from sexpgpu.runtime.look.curves import CURVES, MOST, Curve, read_curves, ticks
 from sexpgpu.runtime.look.report import page
 from sexpgpu.runtime.look.run import open_run
 
+
 class Tags(HTMLParser):
     """Checks that tags nest, and gathers addresses."""
 
