@@ -32,6 +32,7 @@ def row(name: str, times: list[float]) -> str:
 
 
 def measure(experiment: Path, checks: int, builds: int) -> None:
+    name = os.path.relpath(experiment)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "m.vmfb"
         empty, checked, built = [], [], []
@@ -41,9 +42,9 @@ def measure(experiment: Path, checks: int, builds: int) -> None:
         for _ in range(builds):
             built.append(seconds(SEXPC, "build", experiment, "-o", out))
         if checks:
-            print(row("`python -c pass`", empty), row(f"`sexpc check {experiment}`", checked), sep="\n")
+            print(row("`python -c pass`", empty), row(f"`sexpc check {name}`", checked), sep="\n")
         if builds:
-            print(row(f"`sexpc build {experiment}`, {out.stat().st_size >> 10} KiB", built), flush=True)
+            print(row(f"`sexpc build {name}`, {out.stat().st_size >> 10} KiB", built), flush=True)
 
 
 def main() -> None:
