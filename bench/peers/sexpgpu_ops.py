@@ -19,7 +19,7 @@ from sexpgpu.compiler.passes import blocks  # noqa: E402
 from sexpgpu.compiler.passes import functions as fn  # noqa: E402
 from sexpgpu.compiler.passes.autodiff import differentiate, drop_stop_gradients  # noqa: E402
 from sexpgpu.compiler.passes.base import NoOptions  # noqa: E402
-from sexpgpu.compiler.passes.build import forms_for  # noqa: E402
+from sexpgpu.compiler.passes.forms import forms_for  # noqa: E402
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate  # noqa: E402
 from sexpgpu.compiler.passes.iree.targets import parse_target  # noqa: E402
 from sexpgpu.compiler.passes.pipeline import run_passes  # noqa: E402

@@ -1,17 +1,19 @@
-"""How much a program may do at compile time: how deep its calls go, and how many steps it takes in all."""
+"""How much a program may do at compile time: how deep its calls go, how long lists are, how many steps it takes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sexpgpu.compiler.frontend.report import Reporter
 from sexpgpu.diagnostics import Label, Span
 
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.lambda_code import Lambda
+    from sexpgpu.compiler.frontend.report import Reporter
 
 #: How many calls of functions may be in progress at once.
 MAX_CALLS = 1000
+#: How long a list may be, and how many turns a loop may take.
+MAX_LENGTH = 1_000_000
 #: How many calls of functions and turns of loops one experiment may take: minutes of them.
 MAX_STEPS = 20_000_000
 

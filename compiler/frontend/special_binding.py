@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sexpgpu.compiler.frontend.budget import MAX_LENGTH
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.lambda_code import Lambda
 from sexpgpu.compiler.frontend.lambda_list import read_lambda_list
@@ -15,8 +16,6 @@ from sexpgpu.diagnostics import Diagnostic, Label, Span
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.analysis import Analyzer
 
-#: How many turns a compile-time loop may take, and how long a compile-time list may be.
-MAX_LENGTH = 1_000_000
 
 _LET = "(let ((name value) …) body…)"
 

@@ -116,7 +116,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class MetricTable:
-    """`size` is the length of `step`'s vector, the gradient norm and the skip flag at its end included."""
+    """`size` counts what `microbatch` returns, and the gradient norm and the skip flag of `update`."""
 
     train: tuple[Metric, ...]
     size: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sexpgpu.compiler.frontend.budget import MAX_LENGTH
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.ops.registry import Call, op
 from sexpgpu.compiler.frontend.ops.support.staged import describe
@@ -17,8 +18,6 @@ from sexpgpu.compiler.frontend.values import (
 from sexpgpu.diagnostics import Edit, Fix
 
 LISTS = "lists"
-#: How long a list at compile time may be.
-MAX_LENGTH = 1_000_000
 COMPILE_TIME = "none: a value of compile time"
 
 
