@@ -1,8 +1,8 @@
 """Rows taken from a table and added to one, as kernels; for processors.
 
 The code generator computes a gather number by number, and does a scatter on one thread. Here both are kernels
-(`lookup_kernels`) that take batches: `[b n d]` at indices `[b i]` is `[b i d]`. Rows of a table are a batch of one, and
-picks along an axis have a width of one.
+(`lookup_kernels`) that take batches: `[b n d]` at indices `[b i]` is `[b i d]`. Rows of a table are a batch of one,
+picks along an axis have a width of one, and slices of an inner axis are batches at equal indices.
 
 What stays with the code generator: other layouts, small gathers (which fuse with what surrounds them, where a kernel of
 its own costs a start), booleans and unsigned integers, and rows wider than a vector whose width no vector divides.
@@ -34,7 +34,8 @@ COPIED, ADDED = ("f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64"), ("f32"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which axes of the table count batches, the indexed one and a row's; `[b n d]` at `[b i]`, and the vector."""
+    """Which axes of the table count batches, the indexed one and a row's; `[b n d]` at `[b i]`, and the vector. The
+    indices may be those of all batches."""
 
     permutation: list[int]
     batch: int
@@ -60,20 +61,20 @@ def _layout(table: ir.Value, indices: ir.Value, axes: Sequence[int], dropped: Se
     shape, places = hlo.shape_of(table), list(hlo.shape_of(indices))
     if index_dim < len(places) and (places.pop(index_dim) != 1 or index_dim != len(places)):
         return None
-    batch = list(batching[0])
-    if len(axes) != 1 or list(dropped) != list(axes) or list(batching[1]) != list(range(len(batch))):
+    own = list(batching[0])
+    if len(axes) != 1 or list(dropped) != list(axes) or list(batching[1]) != list(range(len(own))):
         return None
-    rest = [d for d in range(len(shape)) if d not in (*axes, *batch)]
-    permutation = [*batch, *axes, *rest]
-    if any(sizes[d] != shape[d] for d in rest) or list(offset) != list(range(rank - len(rest), rank)):
+    before = [] if own else list(range(axes[0]))   # at the same indices, each
+    rest = [d for d in range(len(shape)) if d not in (*axes, *own, *before)]
+    whole = all(sizes[d] == shape[d] for d in (*before, *rest))
+    if not whole or list(offset) != [*range(len(before)), *range(rank - len(rest), rank)]:
         return None
-    if not batch and permutation != sorted(permutation):
-        return None
-    b, width = prod(shape[d] for d in batch), prod(shape[d] for d in rest)
+    width = prod(shape[d] for d in rest)
     vector = vector_of(width)
     if vector is None or str(hlo.element_type(indices)) not in ("i32", "i64"):
         return None
-    return Layout(permutation, b, shape[axes[0]], width, prod(places) // b, vector)
+    return Layout([*own, *before, *axes, *rest], prod(shape[d] for d in (*own, *before)), shape[axes[0]], width,
+                  prod(places) // prod(shape[d] for d in own), vector)
 
 
 def _bare(indices: ir.Value, rows: int) -> tuple[ir.Value, bool]:
@@ -92,6 +93,14 @@ def _bare(indices: ir.Value, rows: int) -> tuple[ir.Value, bool]:
     return indices, False
 
 
+def _places(indices: ir.Value, layout: Layout) -> ir.Value:
+    """[b i]."""
+    shape = [layout.batch, layout.indices]
+    if prod(hlo.shape_of(indices)) == prod(shape):
+        return hlo.reshape(indices, shape)
+    return hlo.broadcast_in_dim(hlo.reshape(indices, shape[1:]), shape, [1])
+
+
 def _table(x: ir.Value, layout: Layout) -> ir.Value:
     return hlo.reshape(hlo.transpose(x, layout.permutation), [layout.batch, layout.rows, layout.width])
 
@@ -108,7 +117,7 @@ def _gather(op: ir.Operation) -> None:
     if layout is None:
         return
     with ir.InsertionPoint(op), op.location:
-        ids = hlo.reshape(_bare(indices, layout.rows)[0], [layout.batch, layout.indices])
+        ids = _places(_bare(indices, layout.rows)[0], layout)
         value = hlo.reshape(take(_table(x, layout), ids, layout.vector), hlo.shape_of(result))
     fn.replace(op, value)
 
@@ -128,7 +137,7 @@ def _scatter(op: ir.Operation) -> None:
         return
     with ir.InsertionPoint(op), op.location:
         bare, clamped = _bare(indices, layout.rows)
-        ids = hlo.reshape(bare, [layout.batch, layout.indices])
+        ids = _places(bare, layout)
         new = hlo.reshape(updates, [layout.batch, layout.indices, layout.width])
         value = put(_table(x, layout), ids, new, layout.vector, kind == "stablehlo.add", clamped)
         shape = [hlo.shape_of(x)[d] for d in layout.permutation]
