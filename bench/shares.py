@@ -33,8 +33,8 @@ SYMBOLS = ("--iree-llvmcpu-link-embedded=false", "--iree-llvmcpu-debug-symbols=t
 RATE = 2000
 
 
-def sampled(artifact: Path, steps: int, out: Path) -> None:
-    """Writes what perf saw of the steps: the process is there, and has made some, before perf looks at it."""
+def sampled(artifact: Path, steps: int, out: Path) -> list[tuple[float, str, str]]:
+    """What perf saw of the steps (`kernels`): the process is there, and has made some, before perf looks at it."""
     step = Contender("sexpgpu", "artifact_step.py", artifact)
     step.ask("time 3")
     perf = subprocess.Popen(["perf", "record", "-F", str(RATE), "-p", str(step.process.pid), "-o", out],
@@ -43,8 +43,10 @@ def sampled(artifact: Path, steps: int, out: Path) -> None:
     perf.send_signal(signal.SIGINT)
     said = perf.communicate()[1]
     step.close()
-    if not out.exists() or not out.stat().st_size:
+    found = kernels(out) if out.exists() and out.stat().st_size else []
+    if not found:
         sys.exit(f"perf took no samples; it says:\n{said.strip()}")
+    return found
 
 
 def kernels(samples: Path) -> list[tuple[float, str, str]]:
@@ -79,8 +81,7 @@ def main() -> None:
         # perf reads the symbols from the library that the runtime unpacks, so that has to stay, here.
         os.environ |= {"TMPDIR": folder, "IREE_PRESERVE_DYLIB_TEMP_FILES": "1"}
         artifact = built(chosen.experiment, Path(folder) / "m.vmfb", overrides=dict(chosen.overrides), flags=SYMBOLS)
-        sampled(artifact, chosen.steps, Path(folder) / "perf.data")
-        found = kernels(Path(folder) / "perf.data")
+        found = sampled(artifact, chosen.steps, Path(folder) / "perf.data")
     shares, count = Counter[str](), Counter[str]()
     for percent, library, symbol in found:
         shares[kind(library, symbol)] += percent
