@@ -115,7 +115,7 @@ def measure(endpoint: str) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--turns", type=int, default=10)
+    parser.add_argument("--turns", type=int, default=10, help="interrupts of each way to hang (10)")
     options = parser.parse_args()
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -38,6 +38,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from peers import peak
 from peers.loader_readers import (
     datasets_stream,
     ours,
@@ -121,12 +122,6 @@ def warm(path: Path) -> None:
             pass
 
 
-def peak() -> float:
-    """MiB of resident memory at most so far. (`ru_maxrss` begins with that of the process that started this one.)"""
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
-
-
 def rows_of(name: str, wanted: int) -> int:
     """Whole passes over the contender's files that have about as many rows as wanted."""
     contender = CONTENDERS[name]
@@ -159,12 +154,12 @@ def report(results: dict[str, list[dict[str, float]]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--data", type=Path, default=Path("build/bench"))
-    parser.add_argument("--sets", nargs="*", choices=list(SETS))
-    parser.add_argument("--only", nargs="*", choices=list(CONTENDERS))
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--rows", type=int, default=100_000, help="rows to measure at least (100000)")
+    parser.add_argument("--turns", type=int, default=5, help="measurements of each (5)")
+    parser.add_argument("--data", type=Path, default=Path("build/bench"), help="where the sets lie, or are made")
+    parser.add_argument("--sets", nargs="*", choices=list(SETS), help="the contenders of these sets")
+    parser.add_argument("--only", nargs="*", choices=list(CONTENDERS), help="these contenders")
+    parser.add_argument("--json", type=Path, help="a file for every measurement")
     parser.add_argument("--measure", choices=list(CONTENDERS), help=argparse.SUPPRESS)
     parser.add_argument("--files", type=Path, nargs="*", help=argparse.SUPPRESS)
     options = parser.parse_args()

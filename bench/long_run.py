@@ -41,10 +41,10 @@ def watched(process: subprocess.Popen, out: Path) -> list[tuple[int, float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=10_000)
-    parser.add_argument("--checkpoint-every", default="500")
-    parser.add_argument("--log-every", default="1")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=10_000, help="of the run (10000)")
+    parser.add_argument("--checkpoint-every", default="500", help="as for `sexpgpu-run` (500)")
+    parser.add_argument("--log-every", default="1", help="as for `sexpgpu-run` (1)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -1,13 +1,14 @@
 """Ten mistakes, and what sexpc, JAX and PyTorch print for each: writes docs/mistakes.md.
 
     python bench/mistakes.py            # all three in this environment
-    JAX_PYTHON=… TORCH_PYTHON=… SEXPC=… python bench/mistakes.py
+    python bench/mistakes.py --jax PYTHON --torch PYTHON --sexpc COMMAND
 
 Each program is a file of its own, run alone; what stands in the page is what was printed, whole.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -124,8 +125,14 @@ With jax {jax} and torch {torch}.
 
 
 def main() -> None:
-    jax, torch = (shlex.split(os.environ.get(name, sys.executable)) for name in ("JAX_PYTHON", "TORCH_PYTHON"))
-    sexpc = shlex.split(os.environ.get("SEXPC", f"{sys.executable} -m sexpgpu.cli.sexpc"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("jax", "torch"):
+        parser.add_argument(f"--{name}", metavar="PYTHON", type=shlex.split, default=[sys.executable],
+                            help=f"an interpreter that has {name}; this one by default")
+    parser.add_argument("--sexpc", metavar="COMMAND", type=shlex.split, help="that of this interpreter by default",
+                        default=[sys.executable, "-m", "sexpgpu.cli.sexpc"])
+    chosen = parser.parse_args()
+    jax, torch, sexpc = chosen.jax, chosen.torch, chosen.sexpc
     versions = {name: printed([*python, "-c", f"import {name}; print({name}.__version__)"], ROOT).strip()
                 for name, python in (("jax", jax), ("torch", torch))}
     rows = [HEAD.format(**versions)]

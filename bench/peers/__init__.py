@@ -19,9 +19,10 @@ Step = Callable[[Batch], float]
 
 
 def serve(step: Step, data: Sequence[Batch]) -> None:
-    """`losses N`: N steps, their losses. `time N`: one step unmeasured, then N: seconds each, page faults a step."""
+    """`losses N`: N steps, their losses. `time N`: one step unmeasured, then N: seconds each, page faults a step.
+    `peak`: the most MiB that were resident so far, beyond what was before the first step."""
     print(json.dumps({"ready": True}), flush=True)
-    at = 0
+    at, before = 0, peak()
 
     def once() -> float:
         nonlocal at
@@ -41,6 +42,14 @@ def serve(step: Step, data: Sequence[Batch]) -> None:
                 seconds.append(time.perf_counter() - begun)
             faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults
             print(json.dumps({"seconds": seconds, "faults": faults / len(seconds)}), flush=True)
+        elif word == "peak":
+            print(json.dumps(peak() - before), flush=True)
+
+
+def peak() -> float:
+    """MiB of resident memory at most so far. (`ru_maxrss` begins with that of the process that started this one.)"""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
 
 
 def serve_operations(prepared: Mapping[str, tuple[Callable[[], object], Callable[[], np.ndarray]]]) -> None:

@@ -37,6 +37,12 @@ def embedding(vocab: int, width: int) -> Operation:
                      lambda torch, F, t, i: F.embedding(i, t), lambda jax, t, i: t[i])
 
 
+def taken(count: int, axis: int, *shape: int) -> Operation:
+    return Operation(f"take, {count} of axis {axis} of {' x '.join(map(str, shape))}", f"(take x i :axis {axis})",
+                     {"x": floats(*shape), "i": ids(shape[axis], count)},
+                     lambda torch, F, x, i: x.index_select(axis, i), lambda jax, x, i: x.take(i, axis))
+
+
 def entropy(rows: int, classes: int) -> Operation:
     return Operation(f"cross-entropy, {rows} x {classes}", "(cross-entropy x y)",
                      {"x": floats(rows, classes), "y": ids(classes, rows)},
@@ -92,6 +98,7 @@ ROWS = {"x": floats(2048, 512)}
 
 OPERATIONS = (
     embedding(256, 128), embedding(4096, 256), embedding(50304, 256),
+    taken(128, 1, 16, 512, 64), taken(128, 1, 2048, 512),
     entropy(2048, 256), entropy(512, 4096), entropy(512, 50304),
     attention(128, 16), attention(512, 4),
     convolution(28, 1, 16), convolution(28, 16, 32), convolution(14, 32, 64), convolution(28, 16, 32, stride=2),

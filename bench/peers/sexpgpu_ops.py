@@ -1,4 +1,5 @@
-"""This project's operations: forward and gradient of each, all in one artifact, on buffers that stay on the device."""
+"""This project's operations: `sexpgpu_ops.py [WORD …] [--without=PASS,…]`. Forward and gradient of each, all in one
+artifact, on buffers that stay on the device."""
 
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from sexpgpu.compiler.passes import blocks  # noqa: E402
 from sexpgpu.compiler.passes import functions as fn  # noqa: E402
 from sexpgpu.compiler.passes.autodiff import differentiate, drop_stop_gradients  # noqa: E402
 from sexpgpu.compiler.passes.base import NoOptions  # noqa: E402
-from sexpgpu.compiler.passes.build import forms_for  # noqa: E402
+from sexpgpu.compiler.passes.forms import forms_for  # noqa: E402
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate  # noqa: E402
 from sexpgpu.compiler.passes.iree.targets import parse_target  # noqa: E402
 from sexpgpu.compiler.passes.pipeline import run_passes  # noqa: E402
@@ -27,7 +28,9 @@ from sexpgpu.runtime.session import Device  # noqa: E402
 from peers import serve_operations  # noqa: E402
 from peers.op_cases import OPERATIONS, cotangent  # noqa: E402
 
-chosen = [op for op in OPERATIONS if any(word in op.name for word in sys.argv[1:]) or not sys.argv[1:]]
+words = [word for word in sys.argv[1:] if not word.startswith("--without=")]
+without = [name for word in sys.argv[1:] if word not in words for name in word.removeprefix("--without=").split(",")]
+chosen = [op for op in OPERATIONS if any(word in op.name for word in words) or not words]
 session, target, shapes = Session(), parse_target("cpu"), {}
 for number, op in enumerate(chosen):
     value, found, _ = session.stage(Expression(f"op{number}", op.source, op.arguments))
@@ -41,7 +44,7 @@ with session.context, ir.Location.unknown():
     for func in session.module.body.operations:
         for name in [a for a in func.attributes if a.startswith("sexp.")]:
             del func.attributes[name]
-run_passes(session.module, [(blocks.PASS, NoOptions()), *forms_for(target)])
+run_passes(session.module, [(blocks.PASS, NoOptions()), *forms_for(target, without)])
 with session.context:
     code = generate(session.module, target, CompileOptions())
 

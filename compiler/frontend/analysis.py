@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sexpgpu.compiler.frontend.call_binding import CallShape, bind
-from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword, Symbol
+from sexpgpu.compiler.frontend import calls
+from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.environment import Global, Module
 from sexpgpu.compiler.frontend.ops.registry import Op
 from sexpgpu.compiler.frontend.scope import Scope
-from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, malformed, nil_node, poison_node
-from sexpgpu.compiler.frontend.values import POISON, Closure, Dim, Origin
+from sexpgpu.compiler.frontend.special import SPECIAL, TOP_LEVEL, Malformed, Node, local, malformed, nil_node
+from sexpgpu.compiler.frontend.values import POISON, Dim, Origin
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean
 from sexpgpu.diagnostics.suggest import is_sure
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _BINDERS = {"let", "let*", "fn", "lambda", "for", "dotimes", "cond", "case", "quote", "quasiquote"}
 #: Names of values that are no variables.
 _LITERALS = {"true", "false", "nil", "inf", "nan"}
-#: How many expansions of macros may stand inside each other.
-MAX_EXPANSIONS = 200
 
 
 class Analyzer:
@@ -148,26 +146,26 @@ class Analyzer:
         head = form.items[0]
         name = head.value.name if isinstance(head, Atom) and isinstance(head.value, Symbol) else None
         if name is None:
-            return self._call_of(self.node(head, scope), form, scope)
+            return calls.of_value(self, self.node(head, scope), form, scope)
         if name in SPECIAL:
             return SPECIAL[name](self, form, scope)
         if name in TOP_LEVEL and scope.find(name) is None:
             malformed(form, f"`{name}` stands at the top level of a file only", form.span, "inside another form")
         place = scope.find(name)
         if place is not None:
-            return self._call_of(local(*place), form, scope, self.module.find_beyond(name))
+            return calls.of_value(self, local(*place), form, scope, self.module.find_beyond(name))
         found = self.module.find(name)
         if isinstance(found, Global) and found.kind == "macro":
-            return self._macro_call(found, form, scope)
+            return calls.of_macro(self, found, form, scope)
         if isinstance(found, Op):
-            return self._op_call(found, form, scope)
+            return calls.of_op(self, found, form, scope)
         if isinstance(found, Global) and found.kind == "function":
-            return self._function_call(found, form, scope)
+            return calls.of_function(self, found, form, scope)
         if found is None and self._near_form(name):
             # A misspelt macro or special form: what stands in it is not an argument, and may use names that it binds.
             return self.variable(name, head.span, scope)
         beyond = self.module.find_beyond(name) if found is not None else None
-        return self._call_of(self._head(name, head.span, scope, found, beyond), form, scope, beyond)
+        return calls.of_value(self, self._head(name, head.span, scope, found, beyond), form, scope, beyond)
 
     def _near_form(self, name: str) -> bool:
         near = did_you_mean(name, sorted(self.module.visible() | set(SPECIAL)))
@@ -181,105 +179,3 @@ class Analyzer:
         if found is None or beyond is None:
             return variable
         return lambda frame: variable(frame) if found.is_known else None
-
-    def _arguments(self, form: Form, scope: Scope) -> tuple[CallShape, list[Node]]:
-        data = form.items[1:]
-        words = tuple(d.value.name if isinstance(d, Atom) and isinstance(d.value, Keyword) else None for d in data)
-        return CallShape(form.span, words, tuple(d.span for d in data)), [self.node(d, scope) for d in data]
-
-    def _op_call(self, op: Op, form: Form, scope: Scope) -> Node:
-        shape, nodes = self._arguments(form, scope)
-        slots, wrong, unknown = bind(shape, self.evaluator.callee(op))
-        invoke = self.evaluator.invoke_op
-        if wrong:
-            def made(values: Sequence[object]) -> object:
-                self.evaluator.unknown_words = unknown
-                try:
-                    return invoke(op, slots, shape, values)
-                finally:
-                    self.evaluator.unknown_words = ()
-
-            # A form that describes data is made as far as it is known, for what depends on it.
-            return self.wrong(wrong, nodes, None if slots is None or op.poison != "any" else made)
-        return lambda frame: invoke(op, slots, shape, [node(frame) for node in nodes])
-
-    def _function_call(self, target: Global, form: Form, scope: Scope) -> Node:
-        """A call of a top-level function: its lambda list is known, so the call is checked here."""
-        shape, nodes = self._arguments(form, scope)
-        closure = self.evaluator.global_value(target, form.items[0].span)
-        if not isinstance(closure, Closure):
-            return self.wrong([], nodes)
-        slots, wrong, _ = bind(shape, closure.code.callee)
-        if wrong:
-            return self.wrong(wrong, nodes)
-        invoke = self.evaluator.invoke_closure
-        return lambda frame: invoke(closure, slots, shape, [node(frame) for node in nodes])
-
-    def _call_of(self, head: Node, form: Form, scope: Scope, beyond: Global | Op | None = None) -> Node:
-        """A call of whatever the head's value is. A variable that holds no function does not hide a function of the
-        language that has its name (`beyond`)."""
-        shape, nodes = self._arguments(form, scope)
-        evaluator, place = self.evaluator, form.items[0].span
-
-        def run(frame: list) -> object:
-            function = head(frame)
-            if function is POISON:
-                return self._arguments_of_nothing(nodes, frame)
-            if beyond is not None and not isinstance(function, (Closure, Op)):
-                function = evaluator.global_value(beyond, place) if isinstance(beyond, Global) else beyond
-            return evaluator.call(function, shape, [node(frame) for node in nodes], place)
-
-        return run
-
-    def _arguments_of_nothing(self, nodes: Sequence[Node], frame: list) -> object:
-        """The arguments of a call whose function is wrong, for their own mistakes."""
-        trace = self.evaluator.trace
-        trace.uncertain += 1
-        try:
-            for node in nodes:
-                node(frame)
-        finally:
-            trace.uncertain -= 1
-        return POISON
-
-    def _macro_call(self, macro: Global, form: Form, scope: Scope) -> Node:
-        if self.expansions >= MAX_EXPANSIONS:
-            malformed(form, f"macros expand into macros deeper than {MAX_EXPANSIONS}", form.span,
-                      f"the expansion of `{macro.name}` does not end", code="E-VALUE-009")
-        self.expansions += 1
-        try:
-            expansion = self.evaluator.expand(macro, form)
-            if expansion is None:
-                return poison_node
-            reporter = self.evaluator.reporter
-
-            def note() -> str:
-                from sexpgpu.compiler.frontend.printer import brief  # only what is wrong is printed
-
-                return f"`{macro.name}` at {form.span} expands to `{brief(expansion)}`"
-
-            with reporter.expanding(note):
-                node = self.node(expansion, scope)
-        finally:
-            self.expansions -= 1
-
-        def run(frame: list) -> object:
-            with reporter.expanding(note):
-                return node(frame)
-
-        return run
-
-
-def local(hops: int, slot: int) -> Node:
-    """A variable `hops` frames out."""
-    if hops == 0:
-        return lambda frame: frame[slot]
-    if hops == 1:
-        return lambda frame: frame[0][slot]
-
-    def run(frame: list) -> object:
-        for _ in range(hops):
-            frame = frame[0]
-        return frame[slot]
-
-    return run

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from sexpgpu.compiler.frontend.data import Atom, Form, Keyword
 from sexpgpu.compiler.frontend.lambda_list import LambdaList
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, Span, did_you_mean, one_of
 from sexpgpu.diagnostics.record import record
@@ -30,6 +31,13 @@ class CallShape:
     span: Span
     words: tuple[str | None, ...]
     spans: tuple[Span, ...]
+
+    @staticmethod
+    def of(form: Form) -> CallShape:
+        """That of a form whose first element is called."""
+        data = form.items[1:]
+        words = tuple(d.value.name if isinstance(d, Atom) and isinstance(d.value, Keyword) else None for d in data)
+        return CallShape(form.span, words, tuple(d.span for d in data))
 
 
 @record

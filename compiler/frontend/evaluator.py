@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import sexpgpu.compiler.frontend.special_forms  # noqa: F401  (fills the table of special forms)
 from sexpgpu.compiler.frontend.analysis import Analyzer
+from sexpgpu.compiler.frontend.budget import Budget
 from sexpgpu.compiler.frontend.builtin_call import BuiltinCall
 from sexpgpu.compiler.frontend.call_binding import Callee, CallShape, Slot, bind
 from sexpgpu.compiler.frontend.code_values import to_data, to_value
 from sexpgpu.compiler.frontend.contract_values import Export
-from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Keyword
+from sexpgpu.compiler.frontend.data import Datum, Form
 from sexpgpu.compiler.frontend.definitions import function_of, initializer_of
 from sexpgpu.compiler.frontend.environment import Global, Module, PreludeModule, State, UserModule
 from sexpgpu.compiler.frontend.initialisers import Initialisers
-from sexpgpu.compiler.frontend.lambda_code import Lambda
 from sexpgpu.compiler.frontend.locations import Locations, nowhere
 from sexpgpu.compiler.frontend.ops.registry import Failed, Op
 from sexpgpu.compiler.frontend.ops.support.dtype import F32
@@ -34,15 +34,6 @@ from sexpgpu.diagnostics import Label, SourceMap, Span
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.places import Places
 
-#: How many calls of functions may be in progress at once.
-MAX_CALLS = 1000
-#: How many calls of functions and turns of loops one experiment may take: minutes of them.
-MAX_STEPS = 20_000_000
-
-
-class Abandoned(Exception):
-    """Calls nested too deep, or far too many: reported, and everything up to the outermost call is given up."""
-
 
 class Evaluator:
     """`reporter` collects what is wrong; `trace` is the function being staged, a function of the module `staging`;
@@ -51,6 +42,7 @@ class Evaluator:
     def __init__(self, sources: SourceMap, reporter: Reporter, overrides: Mapping[str, Datum],
                  finish: bool = True) -> None:
         self.sources, self.reporter, self.overrides = sources, reporter, overrides
+        self.budget = Budget(reporter)
         self.trace = Trace()
         self.staging = Staging(self)
         self.initialisers = Initialisers(self)
@@ -67,7 +59,6 @@ class Evaluator:
         self.exports: list[Export] = []
         self.unknown_words: tuple[str, ...] = ()   # of the call that is made all the same
         self._gensyms = 0
-        self._steps = 0
 
     # -- what code asks for -------------------------------------------------------------------------------------------
 
@@ -159,10 +150,7 @@ class Evaluator:
         closure = self.global_value(macro, form.items[0].span)
         if not isinstance(closure, Closure):
             return None
-        data = form.items[1:]
-        words = tuple(d.value.name if isinstance(d, Atom) and isinstance(d.value, Keyword) else None for d in data)
-        value = self.call(closure, CallShape(form.span, words, tuple(d.span for d in data)),
-                          [to_value(d) for d in data], form.items[0].span)
+        value = self.call(closure, CallShape.of(form), [to_value(d) for d in form.items[1:]], form.items[0].span)
         if has_poison(value):
             return None
         expansion = to_data(value, form.span)
@@ -203,9 +191,7 @@ class Evaluator:
         code = closure.code
         body = code.body()
         calls = self.reporter.calls
-        self.step(shape.span)
-        if len(calls) >= MAX_CALLS:
-            self._too_deep(code, shape.span)
+        self.budget.call(code, shape.span)
         calls.append(Activation(code.name, shape.span))
         frame = code.scope.layout.frame(closure.frame)
         try:
@@ -219,32 +205,6 @@ class Evaluator:
             return body(frame)
         finally:
             calls.pop()
-
-    @property
-    def steps(self) -> int:
-        """The calls of functions and turns of loops so far."""
-        return self._steps
-
-    def step(self, span: Span, count: int = 1) -> None:
-        """Count a call or a turn at `span`, so that a program that would run for hours ends with an error."""
-        self._steps += count
-        if self._steps > MAX_STEPS:
-            self._steps = 0
-            self.reporter.error("E-VALUE-005", f"the program takes more than {MAX_STEPS:,} steps at compile time", span,
-                                "here when it was stopped")
-            raise Abandoned
-
-    def _too_deep(self, code: Lambda, span: Span) -> None:
-        calls = self.reporter.calls
-        # The chain of a thousand calls says nothing that its two ends do not.
-        kept = calls[:4] + calls[-4:]
-        whole, calls[:] = calls[:], kept
-        self.reporter.error("E-VALUE-004", f"calls are nested deeper than {MAX_CALLS}", span,
-                            f"this call of `{code.name}`",
-                            secondary=[Label(code.span, f"`{code.name}` is defined here")],
-                            fix="a recursion needs a case that ends it; `for` and `reduce` go through long lists")
-        calls[:] = whole
-        raise Abandoned
 
     def invoke_op(self, op: Op, slots: Sequence[Slot], shape: CallShape, values: Sequence[object]) -> object:
         if op.poison != "any":

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.budget import Abandoned
 from sexpgpu.compiler.frontend.contract_values import Optimizer
 from sexpgpu.compiler.frontend.data import Keyword
-from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support.dtype import F32, convert
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
 from sexpgpu.compiler.frontend.optimizer_layers import over_layers

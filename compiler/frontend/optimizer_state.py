@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.budget import Abandoned
 from sexpgpu.compiler.frontend.contract_values import Optimizer
-from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.optimizer_layers import over_layers
 from sexpgpu.compiler.frontend.trace import Variable

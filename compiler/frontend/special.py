@@ -31,6 +31,21 @@ def poison_node(_frame: Frame) -> object:
     return POISON
 
 
+def local(hops: int, slot: int) -> Node:
+    """A variable `hops` frames out."""
+    if hops == 0:
+        return lambda frame: frame[slot]
+    if hops == 1:
+        return lambda frame: frame[0][slot]
+
+    def run(frame: list) -> object:
+        for _ in range(hops):
+            frame = frame[0]
+        return frame[slot]
+
+    return run
+
+
 class Malformed(Exception):
     """A form does not have its parts. Carries the diagnostic; the analyzer makes the form poison."""
 

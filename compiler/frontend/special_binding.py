@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sexpgpu.compiler.frontend.budget import MAX_LENGTH
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.lambda_code import Lambda
 from sexpgpu.compiler.frontend.lambda_list import read_lambda_list
@@ -15,8 +16,6 @@ from sexpgpu.diagnostics import Diagnostic, Label, Span
 if TYPE_CHECKING:
     from sexpgpu.compiler.frontend.analysis import Analyzer
 
-#: How many turns a compile-time loop may take, and how long a compile-time list may be.
-MAX_LENGTH = 1_000_000
 
 _LET = "(let ((name value) …) body…)"
 
@@ -135,7 +134,7 @@ def for_each(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
             return POISON
         found: list[object] = []
         for item in items:
-            evaluator.step(form.span)
+            evaluator.budget.step(form.span)
             turn = inner.layout.frame(frame)
             turn[slot] = item
             value = body(turn)
@@ -176,7 +175,7 @@ def dotimes(analyzer: Analyzer, form: Form, scope: Scope) -> Node:
                                      f"{int(n)} turns")
             return POISON
         for i in range(n):
-            evaluator.step(form.span)
+            evaluator.budget.step(form.span)
             turn = inner.layout.frame(frame)
             turn[slot] = Dim(i)
             body(turn)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 from sexpgpu.compiler.frontend.branch_types import choice_index
+from sexpgpu.compiler.frontend.budget import Abandoned
 from sexpgpu.compiler.frontend.contract import Definition
-from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.support import host
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.trace import Phase, Schedule, Trace

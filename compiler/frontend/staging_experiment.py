@@ -42,7 +42,7 @@ def stage(path: Path, files: Files, overrides: Mapping[str, Datum], sources: Sou
             reporter.release()
             return found.finish(path, files.paths) if finish and not reporter.errors else None
     finally:
-        reporter.work = evaluator.steps
+        reporter.work = evaluator.budget.steps
 
 
 class _Experiment:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.budget import Abandoned
 from sexpgpu.compiler.frontend.contract_values import Export
-from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.ops.export_form import CODE
 from sexpgpu.compiler.frontend.ops.support.staged import describe
 from sexpgpu.compiler.frontend.staging import Function

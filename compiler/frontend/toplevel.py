@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sexpgpu.compiler.frontend.budget import Abandoned
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.definitions import KINDS, defined_name
 from sexpgpu.compiler.frontend.environment import Global
-from sexpgpu.compiler.frontend.evaluator import Abandoned
 from sexpgpu.compiler.frontend.scope import Scope
 from sexpgpu.compiler.frontend.special import SPECIAL
 from sexpgpu.diagnostics import Diagnostic, Edit, Fix, Label, did_you_mean

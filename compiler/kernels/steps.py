@@ -27,6 +27,7 @@ OPERATIONS: dict[str, Callable[..., Vector]] = {
     "stablehlo.exponential": lambda a: a.function("exp"),
     "stablehlo.tanh": lambda a: a.function("tanh"),
     "stablehlo.logistic": _logistic,
+    "stablehlo.sqrt": lambda a: a.function("sqrt"),
     "chlo.erf": lambda a: a.function("erf"),
 }
 #: Those that take much longer than a load.
@@ -35,14 +36,14 @@ DEAR = frozenset(("stablehlo.exponential", "stablehlo.tanh", "stablehlo.logistic
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """`steps` are operations and what they take: the place of a value, of which the first is given and each step makes
+    """`steps` are operations and what they take: the place of a value, of which the first are given and each step makes
     one more, or a number. `results` are the places of what is wanted."""
 
     steps: tuple[tuple[str, tuple[int | float, ...]], ...]
     results: tuple[int, ...]
 
-    def of(self, k: Kernel, first: Vector) -> Sequence[Vector]:
-        values = [first]
+    def of(self, k: Kernel, *given: Vector) -> Sequence[Vector]:
+        values = list(given)
         for name, operands in self.steps:
             values.append(OPERATIONS[name](*(values[o] if isinstance(o, int) else k.splat(o) for o in operands)))
         return [values[i] for i in self.results]

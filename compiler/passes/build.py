@@ -8,27 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
-from sexpgpu.compiler.passes import (
-    attention,
-    columns,
-    dense,
-    direct,
-    lookups,
-    patches,
-    products,
-    rows,
-    running,
-    scans,
-    sort_kernels,
-    sort_rounds,
-    weights,
-    windows,
-)
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
+from sexpgpu.compiler.passes.forms import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
-from sexpgpu.compiler.passes.legalize import LEGALIZE, WAY_ROUNDS, LegalizeOptions
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
 from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.runtime.artifact.seal import seal_bytes
@@ -54,24 +38,6 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
         passes.append((SUPPORTED[target.kind], NoOptions()))
         passes += forms_for(target, options.disabled)
     return passes
-
-
-def forms_for(target: Target, disabled: Sequence[str] = ()) -> list[tuple[Pass, Options]]:
-    """What brings operations into the forms that a target's code generator does well, and gets right."""
-    before = [sort_kernels.PASS if target.kind == "cpu" else sort_rounds.PASS]
-    if target.avx2:
-        before += [attention.PASS, direct.PASS]
-    if target.kind == "cpu":
-        before += [patches.PASS, windows.PASS, scans.PASS]
-    before.append(running.PASS)
-    if target.avx2:
-        before += [weights.PASS, dense.PASS, products.PASS]
-    if target.kind == "cpu":
-        before.append(lookups.PASS)
-    after = [rows.PASS, columns.PASS] if target.kind == "cpu" else []
-    way_rounds = LegalizeOptions(tuple(w.name for w in WAY_ROUNDS if w.name in disabled))
-    return [*((p, NoOptions()) for p in before if p.name not in disabled), (LEGALIZE[target.kind], way_rounds),
-            *((p, NoOptions()) for p in after if p.name not in disabled)]
 
 
 def note_target(module: ir.Module, target: Target) -> None:

@@ -181,8 +181,7 @@ def _rewrite(op: ir.Operation) -> None:
         given = [hlo.reshape(summed.ways.get(v, v), flat[kind]) for v, kind in summed.inputs.items()]
         (sums,) = fn.inline(func.operation, given)
         total = hlo.reshape(hlo.reduce(sums, [0], "add"), shape[len(axes):])
-    op.results[0].replace_all_uses_with(total)
-    op.erase()
+    fn.replace(op, total)
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:

@@ -15,8 +15,8 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.autodiff.reverse import is_real
-from sexpgpu.compiler.passes.autodiff.windows import layout_of
 from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.convolutions import layout_of
 from sexpgpu.compiler.passes.counted import count_of
 from sexpgpu.compiler.passes.reading import dot_numbers
 from sexpgpu.compiler.passes.running import running_of

@@ -106,8 +106,7 @@ def _rewrite(op: ir.Operation) -> None:
         if filled > features:
             value = hlo.slice_(value, [0] * len(hlo.shape_of(value)), [batch, *space, features])
         value = hlo.transpose(value, back(forth(layout.out)))
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
+    fn.replace(op, value)
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:

@@ -89,6 +89,12 @@ def uses_behind(op: ir.Operation, value: ir.Value) -> list[ir.OpOperand]:
 
 # -- names of arguments and results -----------------------------------------------------------------------------------
 
+def replace(op: ir.Operation, value: ir.Value) -> None:
+    """`value` takes the place of the operation's first result, and the operation goes."""
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+
+
 def _names(func: ir.Operation, attribute: str, default: Sequence[str]) -> list[str]:
     if attribute not in func.attributes:
         return list(default)

@@ -42,8 +42,7 @@ def _narrow(op: ir.Operation) -> None:
     attributes = {name: op.attributes[name] for name in op.attributes}
     with ir.InsertionPoint(op), op.location:
         value = hlo.make(op.name, [part.results[0].type], operands, attributes).result
-    part.results[0].replace_all_uses_with(value)
-    part.erase()
+    fn.replace(part, value)
     op.erase()
 
 

@@ -71,8 +71,7 @@ def _lower(func: ir.Operation, table: _Table, schedules: list[str]) -> None:
                 new = hypers[name]
             case _:
                 continue
-        op.results[0].replace_all_uses_with(new)
-        op.erase()
+        fn.replace(op, new)
     fn.add_results(func, {f"buffer:{name}": value for name, value in updated.items()})
 
 

@@ -53,8 +53,7 @@ def _rewrite(op: ir.Operation) -> None:
         value = hlo.dot_general(_patches(x, window, shape[1:-1], c), hlo.reshape(kernel, [depth, features]),
                                 contract=([1], [0]), batch=([], []), element=hlo.element_type(op.results[0]))
         value = hlo.transpose(hlo.reshape(value, shape), back(forth(layout.out)))
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
+    fn.replace(op, value)
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:

@@ -29,7 +29,7 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     driver = (manifest.get("target") or {}).get("driver")
     if driver == "vulkan":
         return
-    size = SIZE_GPU if driver in ("cuda", "hip") else SIZE
+    size = SIZE_GPU if driver == "cuda" else SIZE
     matrix = hlo.tensor_type([size, size], kind)
     with fn.new_function(module, EXPORT, [matrix, matrix]) as (_, (a, b)):
         fn.return_values([hlo.dot_general(a, b, contract=([1], [0]), element="f32")])

@@ -11,42 +11,29 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import (
     accumulate,
     artifact,
-    attention,
     autodiff,
     blocks,
-    columns,
     cost,
     counters,
-    dense,
-    direct,
     evaluations,
-    lookups,
     narrow,
     optimizer,
     parameters,
-    patches,
     peak,
     precision,
-    products,
     random,
-    rows,
-    running,
-    scans,
     share,
     slopes,
-    sort_kernels,
-    sort_rounds,
     state,
-    weights,
-    windows,
 )
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass, PassTextError, parse_pass
-from sexpgpu.compiler.passes.legalize import LEGALIZE, WAY_ROUNDS
+from sexpgpu.compiler.passes.forms import FORMS
+from sexpgpu.compiler.passes.legalize import WAY_ROUNDS
 from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.diagnostics import Diagnostic, SexpError
 
-#: The way of every experiment. `legalize-<driver>` and the code generator follow, by target.
+#: The way of every experiment. The target's `forms` and the code generator follow.
 PIPELINE: tuple[Pass, ...] = (
     parameters.PASS,
     random.PASS,
@@ -66,11 +53,8 @@ PIPELINE: tuple[Pass, ...] = (
     artifact.PASS,
 )
 
-#: Every pass by name, as `sexpc opt --pass` knows them.
-PASSES: dict[str, Pass] = {p.name: p for p in (
-    *PIPELINE, *SUPPORTED.values(), *LEGALIZE.values(), attention.PASS, direct.PASS, patches.PASS, windows.PASS,
-    weights.PASS, dense.PASS, products.PASS, lookups.PASS, rows.PASS, sort_kernels.PASS, sort_rounds.PASS, scans.PASS,
-    running.PASS, columns.PASS)}
+#: Every pass by name, as `sexpc opt --pass` knows them, in order.
+PASSES: dict[str, Pass] = {p.name: p for p in (*PIPELINE, *SUPPORTED.values(), *(found for found, _ in FORMS))}
 
 #: What `sexpc build --disable` can leave out: passes that only make a module faster, ways round.
 SWITCHES: dict[str, str] = {**{p.name: p.summary for p in PASSES.values() if p.optional},

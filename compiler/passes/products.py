@@ -115,8 +115,7 @@ def _rewrite(op: ir.Operation, p: Product) -> None:
             order = [0, 2, 1] if p.lead else [1, 0]
             right = hlo.optimization_barrier(hlo.transpose(right, order))
         value = hlo.reshape(_multiply(p, left, right), hlo.shape_of(op.results[0]))
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
+    fn.replace(op, value)
 
 
 # -- barriers ---------------------------------------------------------------------------------------------------------

@@ -86,8 +86,7 @@ def _lower(func: ir.Operation, domain: int) -> None:
             else:
                 found = hlo.reshape(site_words(made, start, count), type_.shape)
                 found = hlo.convert(found, type_.element_type)
-        op.results[0].replace_all_uses_with(found)
-        op.erase()
+        fn.replace(op, found)
 
 
 def _start(first: int, op: ir.Operation, count: int) -> ir.Value:

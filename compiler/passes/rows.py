@@ -18,7 +18,6 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.columns import NUMBER, is_column_sum
-from sexpgpu.compiler.passes.reading import dims_of
 from sexpgpu.compiler.passes.row_groups import (
     CHEAP,
     MADE,
@@ -27,12 +26,12 @@ from sexpgpu.compiler.passes.row_groups import (
     groups_of,
     is_constant,
     is_elementwise,
-    is_spread,
     owner_of,
     producers,
     reads,
     shape_of,
 )
+from sexpgpu.compiler.passes.row_regions import Region
 from sexpgpu.runtime.processor import STACK
 
 #: A device binds 32 buffers a kernel.
@@ -48,7 +47,7 @@ class _Kernel:
 
     def __init__(self, group: Group, block: ir.Block, numbers: Iterator[int]) -> None:
         self.group = group
-        self.numbers = numbers
+        self.region = Region(group, numbers)
         self.block = block
         self.places = {op.operation: i for i, op in enumerate(block.operations)}
         self.ops = set(group.ops)
@@ -144,7 +143,7 @@ class _Kernel:
         self._make_way(members)
         last = members[-1]
         with ir.InsertionPoint(last), last.location:
-            stored = self._region([op for op in ops if op in needed], kept)
+            stored = self.region.build(self._inputs(), [op for op in ops if op in needed], kept)
             for op, value in zip(kept, stored, strict=True):
                 if not self.group.is_row(op.results[0]):
                     self._redirect(op, value)
@@ -169,30 +168,10 @@ class _Kernel:
         known = dict(copies)
         for op in chain:
             if op.name == "stablehlo.broadcast_in_dim":
-                known[op.results[0]] = self._broadcast(op, known.get(op.operands[0], op.operands[0]))
+                known[op.results[0]] = self.region.broadcast(op, known.get(op.operands[0], op.operands[0]))
             else:
                 fn.clone_one(op, known)
         return known[chain[-1].results[0]]
-
-    def _bare(self, value: ir.Value) -> ir.Value:
-        return hlo.reshape(value, self.group.row) if self.group.is_row(value) else value
-
-    def _broadcast(self, op: ir.Operation, x: ir.Value) -> ir.Value:
-        """What `op` does, of `x`, as `linalg`, with a number of its own: equal ones would be shared, and stored."""
-        dims = range(len(self.group.row)) if is_spread(op, self.group) else dims_of(op, "broadcast_dimensions")
-        type_, x = op.results[0].type, self._bare(x)
-        names = [f"d{i}" for i in range(type_.rank)]
-        read = ["0" if n == 1 else names[d] for n, d in zip(hlo.shape_of(x), dims, strict=True)]
-        maps = ", ".join(f"affine_map<({', '.join(names)}) -> ({', '.join(axes)})>" for axes in (read, names))
-        parallel = ", ".join(["#linalg.iterator_type<parallel>"] * len(names))
-        empty = hlo.make("tensor.empty", [type_], []).result
-        made = hlo.make("linalg.generic", [type_], [x, empty], {
-            "indexing_maps": ir.Attribute.parse(f"[{maps}]"), "iterator_types": ir.Attribute.parse(f"[{parallel}]"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]), NUMBER: hlo.i64(next(self.numbers))}, regions=1)
-        body = hlo.block(made.regions[0], [type_.element_type] * 2)
-        with ir.InsertionPoint(body):
-            hlo.make("linalg.yield", [], [body.arguments[0]])
-        return made.result
 
     def _make_way(self, members: list[ir.Operation]) -> None:
         """What stands between the members and needs one of them moves behind the last."""
@@ -207,35 +186,6 @@ class _Kernel:
         for op in moved:
             op.move_after(after)
             after = op
-
-    def _region(self, ops: list[ir.Operation], kept: list[ir.Operation]) -> list[ir.Value]:
-        row = self.group.row
-
-        known = {v: self._bare(v) for v in self._inputs()}
-        types = [hlo.tensor_type(row, hlo.element_type(op.results[0])) if self.group.is_row(op.results[0])
-                 else op.results[0].type for op in kept]
-        region = hlo.make("flow.dispatch.region", types, [],
-                          {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}, regions=2)
-        with ir.InsertionPoint(hlo.block(region.regions[0], [])):
-            for op in ops:
-                result = op.results[0]
-                if op.name == "stablehlo.reshape":
-                    known[result] = known[op.operands[0]]
-                elif is_spread(op, self.group):
-                    known[result] = hlo.broadcast_in_dim(known[op.operands[0]], self.group.shape, range(len(row)))
-                elif self.group.is_row(result) and op.name != "stablehlo.reduce":
-                    attributes = {name: op.attributes[name] for name in op.attributes}
-                    known[result] = hlo.make(op.name, [hlo.tensor_type(row, hlo.element_type(result))],
-                                             [known[v] for v in op.operands], attributes).result
-                elif op.name == "stablehlo.broadcast_in_dim":
-                    known[result] = self._broadcast(op, known[op.operands[0]])
-                else:
-                    copy = fn.clone_one(op, known)
-                    if NUMBER in copy.attributes:
-                        copy.attributes[NUMBER] = hlo.i64(next(self.numbers))
-            hlo.make("flow.return", [], [known[op.results[0]] for op in kept])
-        return list(region.results)
-
 
 def _sweep(block: ir.Block) -> None:
     """What nobody reads would be stored."""

@@ -52,8 +52,7 @@ def _rewrite(op: ir.Operation) -> None:
         new = hlo.make("stablehlo.reduce", [op.results[0].type], [parts, start],
                        {"dimensions": hlo.i64_array(places)}, regions=1)
         op.regions[0].blocks[0].append_to(new.regions[0])
-    op.results[0].replace_all_uses_with(new.result)
-    op.erase()
+    fn.replace(op, new.result)
 
 
 def apply(module: ir.Module, options: NoOptions) -> None:

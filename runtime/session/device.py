@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOCAL = ("local-task", "local-sync")
-DRIVERS = (*LOCAL, "vulkan", "cuda", "hip")
+DRIVERS = (*LOCAL, "vulkan", "cuda")
 ALIGNMENT = 64
 """Bytes; what an array's address must divide by for a local device to read it in place."""
 

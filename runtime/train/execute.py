@@ -14,18 +14,16 @@ from sexpgpu.runtime.artifact import Artifact, Manifest, read_artifact
 from sexpgpu.runtime.checkpoint.cursor import Cursor
 from sexpgpu.runtime.checkpoint.store import steps
 from sexpgpu.runtime.checkpoint.weights import init_from
-from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.display.display import Display, open_display
 from sexpgpu.runtime.flags import CommandLine
 from sexpgpu.runtime.folder import MetricLines, RunFolder, Status, default_name
-from sexpgpu.runtime.folder.lines import finite
 from sexpgpu.runtime.folder.skipped import SkippedLines
 from sexpgpu.runtime.performance.facts import Performance
 from sexpgpu.runtime.session import Device, Session, choose
 from sexpgpu.runtime.settings import Layer, Settings
 from sexpgpu.runtime.signals import INTERRUPTED, StopFlag, Stopped
 from sexpgpu.runtime.sinks.sink import Kind, chosen
-from sexpgpu.runtime.train.best import shown
+from sexpgpu.runtime.train.account import standing, summary
 from sexpgpu.runtime.train.chosen import EXPERIMENT, chosen_settings
 from sexpgpu.runtime.train.config import config_text
 from sexpgpu.runtime.train.ending import cannot_write, command_to_go_on, tell
@@ -208,15 +206,9 @@ class Run:
         return end
 
     def _last_words(self, state: str, trainer: Trainer, status: Status) -> None:
-        self._folder.write_summary(self._summary(state, trainer))
-        tally = trainer.tally
-        status.update({"state": state, "step": tally.step, "steps": trainer.plan.steps(tally),
-                       "progress": trainer.plan.progress(tally), "eta_s": None, "metrics": trainer.last_line,
-                       "stage": self._manifest.stages[tally.stage],
-                       "stage_totals": {"steps": tally.stage_step, "records": tally.stage_records,
-                                        **tally.stage_counters},
-                       "checkpoint": trainer.saver.newest, "totals": {"records": tally.records, **tally.counters}},
-                      now=True)
+        self._folder.write_summary(summary(state, trainer, self._seconds(), time.monotonic() - self._start,
+                                           self._first_step))
+        status.update({"state": state, **standing(trainer), "eta_s": None}, now=True)
 
     def _restore(self, session: Session) -> Cursor:
         """The newest checkpoint, back into the session."""
@@ -224,26 +216,6 @@ class Run:
         assert found is not None, "a run that rewinds has saved its beginning"
         found.restore(session)
         return found.cursor
-
-    def _summary(self, state: str, trainer: Trainer) -> dict[str, Json]:
-        tally, speed = trainer.tally, trainer.speed
-        return {
-            "state": state, "name": self._manifest.name, "steps": tally.step, "records": tally.records,
-            "counters": dict(tally.counters), "skipped": tally.skipped, "rewinds": tally.rewinds,
-            "seconds": round(self._seconds(), 3),
-            "last": finite(trainer.last_line), "evaluations": finite(trainer.last_evaluations),
-            "checkpoint": trainer.saver.newest, "best": shown(trainer.best), "session": {
-                "steps": speed.steps, "first_step_s": self._first_step, "step_s": round(speed.seconds, 6),
-                "device_s": round(speed.device, 6), "loader_wait_s": round(speed.waited, 6),
-                "checkpoint_s": round(trainer.saver.spent, 6),
-                "checkpoint_writing_s": round(trainer.saver.written_seconds, 6),
-                "evaluation_s": round(speed.evaluated, 6),
-                "host_s": round(speed.own_share * speed.seconds, 6),
-                "other_s": round(max(0.0, time.monotonic() - self._start - trainer.saver.spent - speed.seconds -
-                                     speed.evaluated), 6)},
-            "performance": trainer.performance.facts(speed) if trainer.performance is not None else {},
-            "runtime_share": round(speed.own_share, 6), "runtime_us_per_step": round(speed.own_microseconds, 3),
-        }
 
     def _seconds(self) -> float:
         """Of the whole run, the sessions before included."""

@@ -1,4 +1,4 @@
-"""The loop: schedules, batches, device, counts, evaluations, lines, checkpoints, in an order a resume can repeat.
+"""The loop: steps, evaluations, lines, checkpoints, in an order that a resume can repeat.
 
 After step n: its evaluations, its line, then (where one is due) the checkpoint. So a checkpoint of step n means that
 everything up to line n is written. A signal during the evaluations saves what is left of them with the checkpoint; one
@@ -22,17 +22,18 @@ from sexpgpu.runtime.performance.facts import Performance
 from sexpgpu.runtime.session import Session
 from sexpgpu.runtime.settings import Settings
 from sexpgpu.runtime.signals import StopFlag, Stopped
+from sexpgpu.runtime.train.account import standing
 from sexpgpu.runtime.train.best import better
-from sexpgpu.runtime.train.ctx import begin_step, schedules, stage_ended
+from sexpgpu.runtime.train.ctx import schedules
 from sexpgpu.runtime.train.evaluate import Evaluator
 from sexpgpu.runtime.train.feed import Feed
 from sexpgpu.runtime.train.line import StepFacts, line_of
 from sexpgpu.runtime.train.nonfinite import wrong_with
 from sexpgpu.runtime.train.plan import Plan
-from sexpgpu.runtime.train.reduce import Reduction
 from sexpgpu.runtime.train.saver import Saver
 from sexpgpu.runtime.train.speed import Speed
-from sexpgpu.runtime.train.tally import Number, Tally
+from sexpgpu.runtime.train.step import make_step
+from sexpgpu.runtime.train.tally import Tally
 
 
 class End(Enum):
@@ -100,9 +101,10 @@ class Trainer:
         while not self.plan.done(self.tally):
             if self.stop.requested:
                 raise Stopped
-            facts = self._step()
-            if facts is None:
+            made = make_step(self.session, self.settings, self.plan, self.feed, self.speed, self.tally)
+            if made is None:
                 return self._data_ended()
+            self.tally, facts = made
             if not self._after(facts):
                 return End.INTERRUPTED
         self._save(wait=True)
@@ -111,47 +113,7 @@ class Trainer:
     def _save(self, unfinished: Unfinished | None = None, *, wait: bool = False) -> None:
         self.saver.save(self.tally, unfinished, self.best, wait=wait)
 
-    # -- one step -----------------------------------------------------------------------------------------------------
-
-    def _step(self) -> StepFacts | None:
-        """One update, or None where the data ended before it. Nothing has changed where it was not made: the stage that
-        the curriculum chose for it is chosen again by a resume."""
-        tally = self.tally.copy()
-        hyper = begin_step(self.session, self.plan, tally)
-        session, k = self.session, self.settings.microbatches
-        reduction = Reduction(session.manifest.metrics.train)
-        integers = session.manifest.integer_counters
-        counted: dict[str, Number] = dict.fromkeys(integers, 0)
-        records, device, waited = 0, 0.0, self.feed.waited
-        for microbatch in range(k):
-            batch = self.feed.next(tally.stage)
-            if batch is None:
-                if len(session.manifest.stages) > 1:
-                    raise SexpError(stage_ended(session.manifest, tally.stage, self.tally.step))
-                return None
-            begun = time.perf_counter()
-            outcome = session.microbatch(batch.arrays, (self.settings.seed, tally.step, microbatch, 0), hyper)
-            device += time.perf_counter() - begun
-            batch.release()
-            records += batch.records
-            reduction.add(outcome.metrics)
-            for name, value in zip(integers, outcome.counters.tolist(), strict=True):
-                counted[name] += value
-        begun = time.perf_counter()
-        norm, skipped = session.update(hyper, k)
-        device += time.perf_counter() - begun
-        self.feed.commit()
-        values = reduction.results()
-        for metric, value in zip(session.manifest.metrics.train, values, strict=True):
-            if metric.counter:
-                counted[metric.name] = value
-        tally.add(records, counted, values[0], skipped)
-        self.tally = tally
-        waited = self.feed.waited - waited
-        seconds = self.speed.step(device, waited, tally)
-        return StepFacts(values, counted, records, hyper, norm, skipped, seconds, device, waited)
-
-    # -- after it -----------------------------------------------------------------------------------------------------
+    # -- after a step -------------------------------------------------------------------------------------------------
 
     def _after(self, facts: StepFacts) -> bool:
         """Evaluations, line, status, checkpoint. False where a signal cut it short (and it is saved)."""
@@ -256,11 +218,7 @@ class Trainer:
                                facts.seconds, left, self._stage(), facts.waited), logged)
         if due:
             self.status.update({
-                "state": "training", "step": tally.step, "steps": self.plan.steps(tally),
-                "progress": self.plan.progress(tally), "stage": self.session.manifest.stages[tally.stage],
-                "stage_totals": {"steps": tally.stage_step, "records": tally.stage_records, **tally.stage_counters},
-                "totals": {"records": tally.records, **tally.counters}, "rates": {**rates}, "eta_s": left,
-                "metrics": dict(self.last_line), "checkpoint": self.saver.newest,
+                "state": "training", **standing(self), "rates": {**rates}, "eta_s": left,
                 "performance": self.performance.facts(self.speed) if self.performance is not None else None}, now=True)
 
     def _stage(self) -> str | None:

@@ -9,9 +9,9 @@ from sexpgpu.compiler.frontend.ops.registry import OPS, Call, Failed, Op, op
 
 #: The files of the table, in the manual's order.
 GROUPS: tuple[str, ...] = (
-    "arithmetic", "functions", "logic", "bits", "reductions", "cumulative", "shapes", "joining", "indexing",
+    "arithmetic", "functions", "logic", "bits", "reductions", "cumulative", "shapes", "joining", "cutting", "indexing",
     "scattering", "sorting", "make", "linear_algebra", "einsum", "windows", "random", "control", "loops",
-    "derivatives", "cast", "checks", "lists", "program", "data_forms", "loader_forms", "state", "reports",
+    "derivatives", "cast", "checks", "lists", "plists", "program", "data_forms", "loader_forms", "state", "reports",
     "experiment_forms", "export_form",
 )
 

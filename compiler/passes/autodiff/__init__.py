@@ -19,6 +19,7 @@ from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.autodiff import (  # noqa: F401
     branches,
     contraction,
+    convolution,
     custom,
     elementwise,
     indexing,

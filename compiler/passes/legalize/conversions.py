@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
-from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.legalize.wayround import WayRound
 
 
 def _source(op: ir.Operation) -> ir.IntegerType | None:
@@ -23,7 +24,7 @@ def _unsigned(op: ir.Operation) -> None:
     with ir.InsertionPoint(op), op.location:
         wide = hlo.convert(op.operands[0], "i32")
         value = hlo.convert(wide, hlo.element_type(op.results[0]))
-    replace(op, value)
+    fn.replace(op, value)
 
 
 def _mask(op: ir.Operation) -> None:
@@ -34,7 +35,7 @@ def _mask(op: ir.Operation) -> None:
         x, shape = op.operands[0], hlo.shape_of(op.results[0])
         element = hlo.element_type(op.results[0])
         value = hlo.select(x, hlo.splat(1, shape, element), hlo.splat(0, shape, element))
-    replace(op, value)
+    fn.replace(op, value)
 
 
 def _in_loop(op: ir.Operation) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
-from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.legalize.wayround import WayRound
 
 
 def _wide(op: ir.Operation) -> None:
@@ -16,7 +17,7 @@ def _wide(op: ir.Operation) -> None:
         attributes = {name: op.attributes[name] for name in op.attributes}
         wide = hlo.make(op.name, [result], list(op.operands), attributes).result
         value = hlo.convert(wide, "bf16")
-    replace(op, value)
+    fn.replace(op, value)
 
 
 WIDE_BF16 = WayRound("wide-bf16-dot", "a small dot of bf16 with a bf16 result fails to compile: no distribution",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.known import number_of
-from sexpgpu.compiler.passes.legalize.returns import copy
-from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
+from sexpgpu.compiler.passes.legalize.wayround import WayRound, copy
 from sexpgpu.compiler.passes.reading import dims_of
 
 
@@ -36,7 +36,7 @@ def _fill(op: ir.Operation) -> None:
         inside = hlo.pad(hlo.splat(True, hlo.shape_of(x), "i1"), hlo.splat(False, [], "i1"), low, high, interior)
         zeros = hlo.pad(x, hlo.splat(0, [], hlo.element_type(x)), low, high, interior)
         value = hlo.select(inside, zeros, hlo.broadcast_scalar(number, hlo.shape_of(zeros)))
-    replace(op, value)
+    fn.replace(op, value)
 
 
 WIDE_FILL = WayRound("wide-fill", "of two tensors of 64-bit numbers padded with one number, the second has what was in "

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
-from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.legalize.wayround import WayRound
 from sexpgpu.compiler.passes.reading import reducer_of
 
 #: What is fused between a negation and a sum without changing the numbers.
@@ -31,7 +32,7 @@ def _negate(op: ir.Operation) -> None:
         return
     with ir.InsertionPoint(op), op.location:
         value = hlo.optimization_barrier(hlo.negate(x))
-    replace(op, value)
+    fn.replace(op, value)
 
 
 NEGATED_SUM = WayRound("negated-sum", "`sum (-x)` fails to compile: no neutral element", ("cuda",), _negate)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
-from sexpgpu.compiler.passes.legalize.wayround import WayRound, replace
+from sexpgpu.compiler.passes import functions as fn
+from sexpgpu.compiler.passes.legalize.wayround import WayRound
 
 
 def _is_fraction(exponent: ir.Value) -> bool:
@@ -37,7 +38,7 @@ def _power(op: ir.Operation) -> None:
         value = hlo.select(hlo.compare("LT", x, zero), signed, size)
         trivial = hlo.or_(hlo.compare("EQ", y, zero), hlo.compare("EQ", x, one))
         value = hlo.select(trivial, one, value)
-    replace(op, value)
+    fn.replace(op, value)
 
 
 POWER = WayRound("power", "a power with a negative base, 0^0 and 1^inf are NaN", ("cpu", "vulkan", "cuda"), _power)

@@ -7,8 +7,7 @@ A barrier, a clone and a sum with nothing are all seen through.
 from __future__ import annotations
 
 from iree.compiler import ir
-from sexpgpu.compiler import hlo
-from sexpgpu.compiler.passes.legalize.wayround import WayRound
+from sexpgpu.compiler.passes.legalize.wayround import WayRound, copy
 
 
 def _argument(value: ir.Value) -> ir.Value | None:
@@ -19,14 +18,6 @@ def _argument(value: ir.Value) -> ir.Value | None:
             return None
         value = op.operands[0]
     return value
-
-
-def copy(value: ir.Value) -> ir.Value:
-    """The same numbers, computed into memory of their own: nobody can foresee that they are."""
-    shape = hlo.shape_of(value)
-    # a number, not a boolean: alone in memory Vulkan would misread that
-    one = hlo.broadcast_scalar(hlo.optimization_barrier(hlo.splat(1, [], "i32")), shape)
-    return hlo.select(hlo.compare("NE", one, hlo.zeros_like(one)), value, hlo.zeros_like(value))
 
 
 def _give_back(op: ir.Operation) -> None:

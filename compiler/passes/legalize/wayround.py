@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from iree.compiler import ir
+from sexpgpu.compiler import hlo
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,9 @@ class WayRound:
     rewrite: Callable[[ir.Operation], None]
 
 
-def replace(op: ir.Operation, value: ir.Value) -> None:
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
+def copy(value: ir.Value) -> ir.Value:
+    """The same numbers, computed into memory of their own: nobody can foresee that they are."""
+    shape = hlo.shape_of(value)
+    # a number, not a boolean: alone in memory Vulkan would misread that
+    one = hlo.broadcast_scalar(hlo.optimization_barrier(hlo.splat(1, [], "i32")), shape)
+    return hlo.select(hlo.compare("NE", one, hlo.zeros_like(one)), value, hlo.zeros_like(value))

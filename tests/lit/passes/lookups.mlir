@@ -15,6 +15,17 @@ func.func @rows(%x: tensor<50x128xf32>, %i: tensor<200xi32>) -> tensor<200x128xf
   return %2 : tensor<200x128xf32>
 }
 
+// Of an inner axis, all batches have the same indices.
+// CHECK-LABEL: func.func @inner
+// CHECK: stablehlo.broadcast_in_dim %{{.*}}, dims = [1] : (tensor<120xi32>) -> tensor<20x120xi32>
+// CHECK: flow.dispatch.workgroups
+// CHECK: vector.transfer_read {{.*}} vector<8xf32>
+// CHECK-NOT: stablehlo.gather
+func.func @inner(%x: tensor<20x30x8xf32>, %i: tensor<120xi32>) -> tensor<20x120x8xf32> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 20, 1, 8>}> : (tensor<20x30x8xf32>, tensor<120xi32>) -> tensor<20x120x8xf32>
+  return %0 : tensor<20x120x8xf32>
+}
+
 // CHECK-LABEL: func.func @few
 // CHECK: stablehlo.gather
 func.func @few(%x: tensor<50x128xf32>, %i: tensor<20xi32>) -> tensor<20x128xf32> {

@@ -2,6 +2,7 @@
 
 import pytest
 from frontend_support import check_text, evaluate, experiment
+from sexpgpu.compiler.frontend import budget
 from sexpgpu.compiler.frontend.data import Keyword
 
 
@@ -132,9 +133,7 @@ class TestMacros:
 
 
 def test_a_program_that_would_take_hours_is_stopped(tmp_path, monkeypatch):
-    from sexpgpu.compiler.frontend import evaluator
-
-    monkeypatch.setattr(evaluator, "MAX_STEPS", 1000)
+    monkeypatch.setattr(budget, "MAX_STEPS", 1000)
     fib = "(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (defvar result (fib 40))"
     assert [d.code for d in evaluate(fib, tmp_path)[1]] == ["E-VALUE-005"]
     loops = "(defvar result (for [i (range 100) j (range 100)] j))"

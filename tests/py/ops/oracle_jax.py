@@ -14,7 +14,7 @@ from sexpgpu.compiler.passes import blocks
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.autodiff import differentiate, drop_stop_gradients
 from sexpgpu.compiler.passes.base import NoOptions
-from sexpgpu.compiler.passes.build import forms_for
+from sexpgpu.compiler.passes.forms import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.pipeline import run_passes

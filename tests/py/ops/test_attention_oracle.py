@@ -9,7 +9,7 @@ import pytest
 from language import floats
 from oracle_jax import Case, is_what_jax_computes, staged
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.build import forms_for
+from sexpgpu.compiler.passes.forms import forms_for
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.pipeline import run_passes
 

@@ -13,7 +13,7 @@ from iree.compiler import ir
 from runner import Program
 from sexpgpu.compiler.kernels import weights
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.build import forms_for
+from sexpgpu.compiler.passes.forms import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.kernel_calls import KernelCalls

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import hand_artifact
 import pytest
+from runs import run
 from sexpgpu.runtime.artifact import seal_bytes
 from sexpgpu.runtime.artifact.read import iree_version
 
@@ -34,6 +35,13 @@ def make_artifact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         return path
 
     return make
+
+
+@pytest.fixture
+def finished(make_artifact: Make, tmp_path: Path) -> Path:
+    """The folder of a run of ten steps with two stages and passes."""
+    assert run(make_artifact(every=5, at_start=True, stages=("easy", "hard")), tmp_path / "run") == 0
+    return tmp_path / "run"
 
 
 @pytest.fixture(scope="session")

@@ -147,7 +147,7 @@ def test_devices_that_fit() -> None:
     assert choose(cpu, None) == choose(cpu, "auto") == choose(cpu, "cpu") == "local-task"
     assert choose(cpu, "local-sync") == "local-sync"
     assert choose(cuda, "cuda://1") == "cuda://1"
-    for target, wanted in ((cpu, "cuda"), (cuda, "cpu"), (cpu, "cdua"), (cuda, "hip")):
+    for target, wanted in ((cpu, "cuda"), (cuda, "cpu"), (cpu, "cdua"), (cuda, "vulkan"), (cuda, "hip")):
         with pytest.raises(SexpError) as raised:
             choose(target, wanted)
         assert raised.value.diagnostics[0].code == "E-RUN-007"

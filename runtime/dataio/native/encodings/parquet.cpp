@@ -60,7 +60,8 @@ class ParquetReader final : public Reader {
     for (int i = 0; i < metadata.num_row_groups(); ++i) {
       const int64_t rows = metadata.RowGroup(i)->num_rows();
       // A file of more than 2^48 rows is a damaged number; below that, sums cannot overflow.
-      if (rows < 0 || rows > (int64_t{1} << 48)) bad_footer("row group " + std::to_string(i) + " states an impossible number of rows");
+      if (rows < 0 || rows > (int64_t{1} << 48))
+        bad_footer("row group " + std::to_string(i) + " states an impossible number of rows");
       blocks_.push_back({rows, 0});
       total += rows;
     }

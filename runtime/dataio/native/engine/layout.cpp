@@ -26,8 +26,8 @@ void check_counts(const FileName& name, const std::vector<Block>& listed, const 
   if (name.listed_in.empty()) return;
   const auto disagree = [&](int64_t said, int64_t has, const std::string& what) {
     fail({.code = "E-DATA-032",
-          .message = quoted(name.listed_in) + " says that " + quoted(name.name) + " has " + std::to_string(said) + what +
-                     ", and it has " + std::to_string(has),
+          .message = quoted(name.listed_in) + " says that " + quoted(name.name) + " has " + std::to_string(said) +
+                     what + ", and it has " + std::to_string(has),
           .advice = "write the manifest again with `sexpc manifest`, or put the file back that it lists"});
   };
   const auto sum = [](const std::vector<Block>& blocks) {
@@ -39,7 +39,8 @@ void check_counts(const FileName& name, const std::vector<Block>& listed, const 
   if (listed.empty()) return;
   if (listed.size() != found.size()) disagree(listed.size(), found.size(), " blocks");
   for (size_t i = 0; i < found.size(); ++i)
-    if (listed[i].rows != found[i].rows) disagree(listed[i].rows, found[i].rows, " records in block " + std::to_string(i));
+    if (listed[i].rows != found[i].rows)
+      disagree(listed[i].rows, found[i].rows, " records in block " + std::to_string(i));
 }
 
 std::shared_ptr<Reader> open_listed(const FileName& name, std::shared_ptr<ByteSource> source,

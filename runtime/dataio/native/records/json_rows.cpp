@@ -39,7 +39,8 @@ void JsonRows::read_row(const Field& field, uint8_t* row) {
 }
 
 template <typename To>
-void JsonRows::level(const Field& field, uint8_t* row, size_t axis, int64_t first, int64_t count, const uint8_t* begin) {
+void JsonRows::level(const Field& field, uint8_t* row, size_t axis, int64_t first, int64_t count,
+                     const uint8_t* begin) {
   const int64_t items = field.shape[axis];
   if (axis + 1 == field.shape.size()) {
     values<To>(field, row, first, items, begin);
@@ -66,7 +67,8 @@ void JsonRows::level(const Field& field, uint8_t* row, size_t axis, int64_t firs
 
 // A list of `count` values, of which the first is value `first` of the row.
 template <typename To>
-void JsonRows::values(const Field& field, uint8_t* row, int64_t first, int64_t count, const uint8_t* begin) {
+void JsonRows::values(const Field& field, uint8_t* row, int64_t first, int64_t count,
+                     const uint8_t* begin) {
   if (*at_ != '[') {
     if (*at_ == 'n') other_value(field, first);
     other_shape(field, begin);

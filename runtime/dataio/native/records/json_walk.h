@@ -1,7 +1,7 @@
 // Over JSON text, value by value. Strict (RFC 8259), but for NaN and the infinities.
 //
-// A line ends with a byte that no value holds, so nothing here needs an end to look at: whatever is expected, a line end
-// or the zero behind the text is not it.
+// A line ends with a byte that no value holds, so nothing here needs an end to look at: whatever is expected, a line
+// end or the zero behind the text is not it.
 #pragma once
 
 #include <cstdint>

@@ -1,17 +1,15 @@
 // Zstandard: any number of frames, of which the small ones are decompressed side by side.
 //
-// Frames are cut out by the table of zstd's seekable format where there is one, else by their block headers. Those that hold little enough are gathered into units, which any thread
-// may decompress; a frame too large for that is decompressed as it is read, and nothing is read beyond it meanwhile.
-#include <arrow/util/compression.h>
-
+// Frames are cut out by the table of zstd's seekable format where there is one, else by their block headers. Those
+// that hold little enough are gathered into units, which any thread may decompress; a frame too large for that is
+// decompressed as it is read, and nothing is read beyond it meanwhile.
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
 #include <deque>
-#include <exception>
 #include <mutex>
-#include <vector>
 
 #include "records/zstd_frame.h"
+#include "records/zstd_unit.h"
 
 namespace sexpgpu::dataio {
 namespace {
@@ -20,117 +18,6 @@ constexpr int64_t kUnitBytes = int64_t{8} << 20;     // the most a unit takes in
 constexpr int64_t kUnitContent = int64_t{16} << 20;  // and decompressed
 constexpr int64_t kGather = int64_t{1} << 20;        // small frames make one unit up to this much decompressed
 constexpr size_t kUnits = 3;                         // decompressed or being decompressed
-constexpr int kWindowLogMax = 100;                   // ZSTD_d_windowLogMax
-
-std::shared_ptr<arrow::util::Decompressor> make_decompressor() {
-  arrow::util::ZstdCodecOptions options;
-  options.decompression_context_params = {{kWindowLogMax, kZstdWindowLog}};
-  auto codec = arrow::util::Codec::Create(arrow::Compression::ZSTD, options);
-  if (!codec.ok()) throw std::bad_alloc();
-  auto made = (*codec)->MakeDecompressor();
-  if (!made.ok()) throw std::bad_alloc();
-  return *made;
-}
-
-// Whole frames as they were located: `content` is what one may hold, and does hold where it is `exact`.
-struct Frame {
-  int64_t bytes;
-  int64_t content;
-  bool exact;
-};
-
-// Decompresses the frame at `in` behind `out`. `offset` is where it lies in the file.
-void decompress_frame(arrow::util::Decompressor& zstd, const uint8_t* in, const Frame& frame, Buffer& out,
-                      const std::string& name, int64_t offset) {
-  int64_t bytes = frame.bytes;
-  int64_t content = frame.content;
-  const auto check = [&](const arrow::Status& status) {
-    if (!status.ok()) zstd_damaged(name, offset, "a zstd frame does not decompress (" + status.message() + ")");
-  };
-  check(zstd.Reset());
-  while (!zstd.IsFinished()) {
-    uint8_t* room = out.room(std::max<int64_t>(content, 1));
-    const auto step = zstd.Decompress(bytes, in, std::max<int64_t>(content, 1), room);
-    check(step.status());
-    out.grew(step->bytes_written);
-    in += step->bytes_read;
-    bytes -= step->bytes_read;
-    content -= step->bytes_written;
-    if (content < 0) break;
-    if (step->bytes_read == 0 && step->bytes_written == 0 && !zstd.IsFinished())
-      zstd_damaged(name, offset, "a zstd frame does not end where its blocks do");
-  }
-  if (content < 0 || (frame.exact && (content != 0 || bytes != 0)))
-    zstd_damaged(name, offset, "a zstd frame is not what the table of frames says of it");
-}
-
-// Whole frames that follow each other.
-class Unit final : public Ahead {
- public:
-  Unit(std::string name, int64_t offset) : offset(offset), name_(std::move(name)) {}
-
-  int64_t offset;
-  std::vector<Frame> frames;
-  Buffer in;
-  int64_t content = 0;
-
-  // By whoever comes first; others wait. Throws what went wrong, to each.
-  void run() override {
-    std::unique_lock lock(mutex_);
-    if (state_ == State::fresh) {
-      state_ = State::busy;
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        decompress();
-      } catch (...) {
-        error = std::current_exception();
-      }
-      lock.lock();
-      error_ = error;
-      state_ = State::done;
-      done_.notify_all();
-      return;
-    }
-    done_.wait(lock, [this] { return state_ == State::done; });
-  }
-
-  Buffer& text() {
-    run();
-    if (error_) std::rethrow_exception(error_);
-    return out_;
-  }
-
-  // Where each frame's content begins within the text.
-  std::vector<std::pair<int64_t, int64_t>> seams;
-
- private:
-  enum class State : uint8_t { fresh, busy, done };
-
-  void decompress() {
-    const auto zstd = make_decompressor();
-    const uint8_t* at = in.data();
-    int64_t where = offset;
-    out_.room(content);
-    for (const Frame& frame : frames) {
-      if (frame.content > 0 || frame.exact) {
-        if (!seams.empty() && seams.back().first == out_.size()) seams.pop_back();
-        seams.emplace_back(out_.size(), where);
-        decompress_frame(*zstd, at, frame, out_, name_, where);
-      }
-      at += frame.bytes;
-      where += frame.bytes;
-    }
-    in = Buffer();
-  }
-
-  std::string name_;
-  std::mutex mutex_;
-  std::condition_variable done_;
-  State state_ = State::fresh;
-  std::exception_ptr error_;
-  Buffer out_;
-};
 
 class ZstdInflow final : public Inflow {
  public:
@@ -144,7 +31,7 @@ class ZstdInflow final : public Inflow {
         if (got > 0) return got;
         continue;
       }
-      std::shared_ptr<Unit> unit;
+      std::shared_ptr<ZstdUnit> unit;
       {
         const std::lock_guard lock(mutex_);
         if (!units_.empty()) unit = units_.front();
@@ -156,7 +43,7 @@ class ZstdInflow final : public Inflow {
         if (!more && !large_pending_) return 0;
         if (!has_units() && large_pending_) {
           large_pending_ = false;
-          large_ = make_decompressor();
+          large_ = zstd_decompressor();
           large_offset_ = window_.offset();
           seams_.emplace_back(position_, large_offset_);
         }
@@ -205,14 +92,14 @@ class ZstdInflow final : public Inflow {
   }
 
   // Cuts out the next frames; null at the end, and before a frame that is too large. With `reading_` held.
-  std::shared_ptr<Unit> next_unit() {
+  std::shared_ptr<ZstdUnit> next_unit() {
     if (large_pending_ || large_) return nullptr;
     if (!window_.want(1)) {
       const std::lock_guard lock(mutex_);
       ended_ = true;
       return nullptr;
     }
-    auto unit = std::make_shared<Unit>(window_.name(), window_.offset());
+    auto unit = std::make_shared<ZstdUnit>(window_.name(), window_.offset());
     while (unit->content < kGather && unit->in.size() < kUnitBytes && window_.want(1)) try {
       const ZstdFrame frame = zstd_header(window_);
       if (frame.skippable) {
@@ -246,15 +133,15 @@ class ZstdInflow final : public Inflow {
 
   // The frame at the window's data, all of which is there then; nothing where it is too large. Where the table says how
   // long it is, its blocks are not looked at.
-  std::optional<Frame> locate(const ZstdFrame& frame) {
+  std::optional<ZstdWhole> locate(const ZstdFrame& frame) {
     if (const auto* said = table_ ? table_->at(window_.offset()) : nullptr) {
       if (said->bytes > kUnitBytes || said->content > kUnitContent) return std::nullopt;
       if (!window_.want(said->bytes)) zstd_cut(window_);
-      return Frame{said->bytes, said->content, true};
+      return ZstdWhole{said->bytes, said->content, true};
     }
     const auto extent = zstd_extent(window_, frame, kUnitBytes, kUnitContent);
     if (!extent) return std::nullopt;
-    return Frame{extent->bytes, extent->content, false};
+    return ZstdWhole{extent->bytes, extent->content, false};
   }
 
   void set_large() {
@@ -309,7 +196,7 @@ class ZstdInflow final : public Inflow {
   std::deque<std::pair<int64_t, int64_t>> seams_;
 
   std::mutex mutex_;  // guards the two below
-  std::deque<std::shared_ptr<Unit>> units_;
+  std::deque<std::shared_ptr<ZstdUnit>> units_;
   bool ended_ = false;
 };
 

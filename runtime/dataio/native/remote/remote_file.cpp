@@ -149,7 +149,8 @@ class RemoteFile final : public ByteSource {
 
   // Reads ahead of a place that is read in order: as much as was read there, up to what may be held.
   void follow(int64_t begin, int64_t end) {
-    const auto stream = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.next == begin; });
+    const auto stream =
+        std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.next == begin; });
     if (stream == streams_.end()) {
       // One read alone may be no more than a look.
       streams_.push_front({end, end - begin, end});

@@ -36,7 +36,8 @@ inline bool narrow(double value, uint16_t& out) {
   const uint64_t fraction = bits & ((uint64_t{1} << 52) - 1);
   if (biased == 0x7ff) {
     // A NaN stays a quiet NaN.
-    out = sign | kInfinity | (fraction ? (1 << (Mantissa - 1)) | static_cast<uint16_t>(fraction >> (52 - Mantissa)) : 0);
+    out = sign | kInfinity |
+          (fraction ? (1 << (Mantissa - 1)) | static_cast<uint16_t>(fraction >> (52 - Mantissa)) : 0);
     return true;
   }
   if (biased == 0) {

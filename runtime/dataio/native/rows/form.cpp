@@ -75,7 +75,8 @@ Form form_of(const Field& field, const std::shared_ptr<arrow::DataType>& type, c
   }
   if (leaf->id() == arrow::Type::NA)
     fail({.code = "E-DATA-005",
-          .message = place + " holds nothing but nulls, where the field " + quoted(":" + field.name) + " wants values"});
+          .message = place + " holds nothing but nulls, where the field " + quoted(":" + field.name) +
+                     " wants values"});
   if (!is_number(*leaf)) fail(unsupported(field, *type, place));
 
   if (depth == field.shape.size()) {

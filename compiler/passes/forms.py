@@ -1,0 +1,74 @@
+"""What brings operations into the forms that a target's code generator does well, and gets right, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sexpgpu.compiler.passes import (
+    attention,
+    columns,
+    dense,
+    direct,
+    lookups,
+    patches,
+    products,
+    rows,
+    running,
+    scans,
+    sort_kernels,
+    sort_rounds,
+    updates,
+    weights,
+    windows,
+)
+from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
+from sexpgpu.compiler.passes.iree.targets import Target
+from sexpgpu.compiler.passes.legalize import LEGALIZE, WAY_ROUNDS, LegalizeOptions
+
+
+def _cpu(target: Target) -> bool:
+    return target.kind == "cpu"
+
+
+def _avx2(target: Target) -> bool:
+    return target.avx2
+
+
+def _gpu(target: Target) -> bool:
+    return target.kind != "cpu"
+
+
+def _any(_target: Target) -> bool:
+    return True
+
+
+def _of(kind: str) -> Callable[[Target], bool]:
+    return lambda target: target.kind == kind
+
+
+#: Each with the targets it is for.
+FORMS: tuple[tuple[Pass, Callable[[Target], bool]], ...] = (
+    (sort_kernels.PASS, _cpu),
+    (sort_rounds.PASS, _gpu),
+    (attention.PASS, _avx2),
+    (direct.PASS, _avx2),
+    (patches.PASS, _cpu),
+    (windows.PASS, _cpu),
+    (scans.PASS, _cpu),
+    (running.PASS, _any),
+    (weights.PASS, _avx2),
+    (dense.PASS, _avx2),
+    (products.PASS, _avx2),
+    (updates.PASS, _avx2),
+    (lookups.PASS, _cpu),
+    *((found, _of(kind)) for kind, found in LEGALIZE.items()),
+    (rows.PASS, _cpu),
+    (columns.PASS, _cpu),
+)
+
+
+def forms_for(target: Target, disabled: Sequence[str] = ()) -> list[tuple[Pass, Options]]:
+    """Those of a target, without passes and ways round that are disabled."""
+    way_rounds = LegalizeOptions(tuple(w.name for w in WAY_ROUNDS if w.name in disabled))
+    return [(found, way_rounds if found in LEGALIZE.values() else NoOptions()) for found, wanted in FORMS
+            if wanted(target) and found.name not in disabled]
