@@ -41,7 +41,7 @@ def run(arguments: Arguments, _: SourceMap) -> int:
 def _known(word: str) -> Code:
     name = word.upper().replace("_", "-")
     if name not in CODES:
-        near = did_you_mean(name, CODES)
+        near = did_you_mean(name, CODES) if name.count("-") > 1 else None
         advice = f"did you mean `{near}`?" if near else "`sexpc explain` lists them all"
         raise SexpError(Diagnostic("E-RUN-002", f"there is no code `{word}`", fix=Fix(advice)))
     return CODES[name]

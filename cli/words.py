@@ -101,7 +101,8 @@ def parse(command: Command, words: Sequence[str]) -> Arguments:
         flag = flags.get(name)
         if flag is None:
             problems.append(_unknown_flag(command, name))
-            if value is None and len(rest) > 1 and not rest[0].startswith("-"):
+            if value is None and rest and not rest[0].startswith("-") and (operands or len(rest) > 1) \
+                    and not rest[0].endswith((".vmfb", ".sexp")):
                 rest.pop(0)   # most likely its value, not the operand
         elif not flag.metavar:
             if value is not None:

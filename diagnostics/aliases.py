@@ -63,6 +63,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "double": ("f64",), "int8": ("i8",), "int16": ("i16",), "int32": ("i32",), "int": ("i32",), "int64": ("i64",),
     "long": ("i64",), "uint8": ("u8",), "byte": ("u8",), "uint16": ("u16",), "uint32": ("u32",), "uint64": ("u64",),
     "boolean": ("bool",), "single": ("f32",),
+    # -- targets and devices
+    "gpu": ("cuda",), "nvidia": ("cuda",), "rocm": ("hip",), "amd": ("hip",),
     # -- what the compiler looks for
     "forward": ("model",), "net": ("model",), "network": ("model",), "loss": ("objective",), "lossfn": ("objective",),
     "criterion": ("objective",), "trainset": ("train-loader",), "traindata": ("train-loader",),

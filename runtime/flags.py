@@ -64,7 +64,8 @@ def parse(words: Sequence[str]) -> CommandLine:
         option = BY_NAME.get(flag[2:]) if flag.startswith("--") else None
         if option is None:
             problems.append(_unknown(flag))
-            if not equals and rest and not rest[0].startswith("-") and len(rest) > 1:
+            if not equals and rest and not rest[0].startswith("-") and (files or len(rest) > 1) \
+                    and not rest[0].endswith((".vmfb", ".sexp")):
                 rest.pop(0)  # most likely its value, not the artifact
             continue
         if not equals:

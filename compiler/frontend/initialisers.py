@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.data import Keyword
+from sexpgpu.compiler.frontend.environment import Global
 from sexpgpu.compiler.frontend.ops.registry import Op
 from sexpgpu.compiler.frontend.ops.support.dtype import convert
 from sexpgpu.compiler.frontend.ops.support.staged import describe, show_shape
@@ -45,6 +47,14 @@ class Initialisers:
         return symbol
 
 
+def _name_alone(evaluator: Evaluator, init: object) -> str | None:
+    """Advice where `init` is the name of an initialiser, as a keyword or in quotes."""
+    name = init.name if isinstance(init, Keyword) else init if isinstance(init, str) else ""
+    found = evaluator.prelude.find(name)
+    at_home = isinstance(found, Global) and found.span.file == "<prelude>/initialisers.sexp"
+    return f"write the name alone: `:init {name}`" if at_home or name in ("zeros", "ones") else None
+
+
 def _symbol(variable: Variable) -> str:
     return f"init.{variable.name}"
 
@@ -74,8 +84,8 @@ def _first_value(evaluator: Evaluator, variable: Variable) -> object:
             return None
         else:
             reporter.error("E-CONTRACT-025", f"`:init` is an initialiser, not {describe(init)}", variable.span,
-                           f"`:init` is {describe(init)}",
-                           fix="an initialiser is a number, `zeros`, `(normal 0.02)` or a function of the shape")
+                           f"`:init` is {describe(init)}", fix=_name_alone(evaluator, init) or
+                           "an initialiser is a number, `zeros`, `(normal 0.02)` or a function of the shape")
             return None
         if value is POISON:
             return None

@@ -16,7 +16,8 @@ Lexeme = tuple[str, int, int]
 #: One piece of text. A string without its closing quote matches to the end. `#` and what follows is one piece, so that
 #: `#t` is reported whole. The last alternatives are single characters that begin nothing.
 _PIECE = re.compile(r"""
-      [^\s()\[\]{}"';`,\#|\\]++              # a word: a name, a keyword or a number
+      [+-]?[0-9]++(?:,[0-9]++)++\.?[0-9]*+     # digits with commas between them are reported whole
+    | [^\s()\[\]{}"';`,\#|\\]++              # a word: a name, a keyword or a number
     | [ \t\r\f\v]++                          # blanks
     | [()\[\]]
     | \n

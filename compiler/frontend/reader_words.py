@@ -82,6 +82,10 @@ def _number(word: str) -> int | float:
     if match := re.fullmatch(r"([+-]?)0[xX]([0-9a-fA-F_]+)", word):
         value = f"{match[1]}{int(match[2].replace('_', '') or '0', 16)}"
         raise Bad("E-READ-006", message, "numbers are decimal", f"in decimal it is `{value}`", value)
+    if re.fullmatch(r"[+-]?\d+(,\d+)+\.?\d*", word):
+        value = word.replace(",", "_")
+        raise Bad("E-READ-006", message, "a comma is no part of a number", f"digits are grouped with `_`: `{value}`",
+                  value)
     if match := re.fullmatch(r"([+-]?\d+)/(\d+)", word):
         value = f"(/ {match[1]} {match[2]})"
         raise Bad("E-READ-006", message, "there are no ratios", f"write the division: `{value}`", value)

@@ -19,7 +19,8 @@ def words(site: Datum, diagnostic: Diagnostic, places: Places) -> Iterator[Fix]:
     if isinstance(site, Atom) and diagnostic.code == "E-TYPE-015":
         yield Fix("a plist is made by `(list …)`", (Edit(site.span.start, "list "),))
     if isinstance(site, Atom) and diagnostic.code == "E-ARITY-004":
-        yield Fix(f"for instance `{places.text(site.span)} true`", (Edit(site.span.end, " true"),))
+        for value in ("true", "0.1"):
+            yield Fix(f"for instance `{places.text(site.span)} {value}`", (Edit(site.span.end, f" {value}"),))
     if isinstance(site, Atom):
         yield from _atom(site)
     else:

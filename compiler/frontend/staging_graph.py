@@ -135,7 +135,7 @@ class Graph:
                 "E-CONTRACT-013", f"`:inputs` holds {n} tensor{'s' * (n != 1)}, and `model` does not take {n}",
                 model.span, f"`(model {self._params(model)})`",
                 secondary=[Label(place, "the first of `:inputs`")] if place else [],
-                fix="a list of inputs is spread over the model's parameters")
+                fix=f"a list of inputs is spread over the model's parameters: give `model` {n} of them")
             return POISON
         return self._call(model, values, Phase.MODEL)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from sexpgpu.diagnostics import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, did_you_mean
 from sexpgpu.runtime.artifact.codec import CodecError
 from sexpgpu.runtime.artifact.manifest import REFLECTION_KEY, LaterSchema, Manifest
 from sexpgpu.runtime.artifact.seal import Damage, check
@@ -66,10 +66,24 @@ def _read(name: str) -> bytes:
         return Path(name).read_bytes()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        fix = "name a `.vmfb` file" if isinstance(error, IsADirectoryError) else None
+        near = _near(Path(name))
+        fix = f"did you mean `{near}`?" if near else "name a `.vmfb` file that `sexpc build` wrote"
         _fail("001", f"`{name}` cannot be read: {reason}", fix=fix)
     except ValueError:  # a name with a zero byte
         _fail("001", f"`{name!r}` is no file name")
+
+
+def _near(path: Path) -> Path | None:
+    """An artifact that `path` may have meant: beside it of a name like it, or an experiment's; in a folder the
+    only one."""
+    try:
+        beside = sorted(p.name for p in (path if path.is_dir() else path.parent).iterdir() if p.suffix == ".vmfb")
+    except OSError:
+        return None
+    if path.is_dir():
+        return path / beside[0] if len(beside) == 1 else None
+    near = did_you_mean(path.name, beside) if path.suffix == ".vmfb" else path.with_suffix(".vmfb").name
+    return path.with_name(near) if near in beside else None
 
 
 def _check_seal(name: str, data: bytes) -> None:

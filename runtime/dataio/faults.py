@@ -8,9 +8,17 @@ from collections.abc import Sequence
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 from sexpgpu.diagnostics.record import replace
 
+#: What to do where the place that found the fault knows no more than its code.
+_USUAL = {
+    "E-DATA-003": "declare the shape that the rows have, mend the row, or leave it out: `--on-bad-data skip-record`",
+    "E-DATA-008": "name files that hold records",
+    "E-STORE-003": "name another file, or its `:encoding`",
+}
+
 
 def error(code: str, message: str, *, notes: Sequence[str] = (), fix: str = "") -> SexpError:
     """The error to raise; `message` and `notes` are facts, only `fix` advises."""
+    fix = fix or _USUAL.get(code, "")
     return SexpError(Diagnostic(code, message, notes=tuple(notes), fix=Fix(fix) if fix else None))
 
 

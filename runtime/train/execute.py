@@ -144,6 +144,8 @@ class Run:
             tally = cursor.tally if cursor is not None else Tally.start(
                 manifest.integer_counters, [c.name for c in manifest.counters if c.dtype == "f64"])
             plan = self._plan(settings, feed)
+            if cursor is not None and cursor.unfinished is None and plan.done(tally):
+                self._display.note(f"nothing is left to do after step {tally.step}; a greater `--{plan.unit}` goes on")
             performance = Performance.of(session, settings.microbatches)
             session.init(settings.seed)
             if resume is not None:

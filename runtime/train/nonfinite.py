@@ -28,7 +28,8 @@ def wrong_with(facts: StepFacts, tally: Tally, settings: Settings) -> Diagnostic
 
 def _not_finite(facts: StepFacts, step: int) -> Diagnostic | None:
     """Facts about a step that went wrong; `step` counts from 1, as in `metrics.jsonl`."""
-    fix = Fix("lower the learning rate, clip (`:clip-norm`), or skip such steps (`:skip-nonfinite true`)")
+    fix = Fix("look at the data and at the initial weights: nothing was updated before" if step == 1 else
+              "lower the learning rate, clip (`:clip-norm`), or skip such steps (`:skip-nonfinite true`)")
     if not math.isfinite(facts.loss):
         return Diagnostic("E-NUM-001", f"the loss of step {step} is {facts.loss}", fix=fix)
     if not math.isfinite(facts.norm):

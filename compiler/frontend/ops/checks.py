@@ -20,7 +20,7 @@ NO_GRAD = "none: it checks"
 
 
 def _made_here(x: Tensor, name: str) -> Label:
-    return Label(x.span, f"{name} is {describe(x)}")
+    return Label(x.span, f"{name}: {describe(x)}")
 
 
 @op("%floats", "name x", group=GROUP, grad="yes", doc="`x`, or an error that `name` takes a tensor of floats.")
@@ -29,7 +29,7 @@ def floats(call: Call, name: str, x: object) -> Tensor:
         call.fail("E-TYPE-002", f"`{name}` takes a tensor of floats, not {describe(x)}", label=f"given {describe(x)}")
     if not x.dtype.is_float:
         call.fail("E-TYPE-007", f"`{name}` is defined for floats, and its tensor is {x.dtype}",
-                  label=f"given {describe(x)}", secondary=(_made_here(x, "the tensor"),),
+                  label=f"given {describe(x)}", secondary=(_made_here(x, "tensor"),),
                   fix="cast it: `(cast … :f32)`")
     return x
 
@@ -42,7 +42,7 @@ def drop_rate(call: Call, name: str, rate: object) -> object:
     if isinstance(rate, bool) or not isinstance(rate, (int, float)):
         call.fail("E-TYPE-003", f"the rate of `{name}` is a number or an f32 scalar, not {describe(rate)}",
                   label=f"the rate is {describe(rate)}",
-                  secondary=(_made_here(rate, "the rate"),) if isinstance(rate, Tensor) else ())
+                  secondary=(_made_here(rate, "rate"),) if isinstance(rate, Tensor) else ())
     if not 0 <= rate < 1:
         call.fail("E-VALUE-007", f"the rate of `{name}` is from 0 to below 1, not {describe(rate)}",
                   label=f"the rate is {describe(rate)}", fix="1 would leave nothing: it is the share that becomes zero")
@@ -67,11 +67,13 @@ def _two_shapes(call: Call, name: str, a: Tensor, b: Tensor) -> None:
     fix = None
     if [d for d in a.shape if d != 1] == [d for d in b.shape if d != 1]:
         fix = f"reshape the targets to {show_shape(a.shape)}, or drop the axis of size 1 with `squeeze`"
-    wrong = [i for i in range(min(a.rank, b.rank)) if a.shape[i] != b.shape[i]]
-    operands = [Operand("outputs", a.span, a.shape, wrong), Operand("targets", b.span, b.shape, wrong)]
+    common = range(min(a.rank, b.rank))
+    wrong = [i for i in common if a.shape[i] != b.shape[i]] or range(len(common), max(a.rank, b.rank))
+    operands = [Operand(what, x.span, x.shape, [i for i in wrong if i < x.rank])
+                for what, x in (("outputs", a), ("targets", b))]
     call.fail("E-SHAPE-013", f"`{name}` of outputs {show_shape(a.shape)} and targets {show_shape(b.shape)}",
               label=f"{show_shape(a.shape)} against {show_shape(b.shape)}",
-              secondary=(_made_here(a, "the outputs"), _made_here(b, "the targets")),
+              secondary=(_made_here(a, "outputs"), _made_here(b, "targets")),
               notes=[drawing(operands, right=False), *origin_notes(operands),
                      f"rule: `{name}`: [shape] [shape] -> []"], fix=fix, clues=at_odds(operands))
 

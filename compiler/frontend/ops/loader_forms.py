@@ -115,15 +115,19 @@ def _sources(call: BuiltinCall, sources: object) -> tuple[Source, ...]:
     """The sources of a stage; empty where they are wrong. All have weights, or none has."""
     if not isinstance(sources, tuple) or not sources:
         if sources is not POISON:
-            what = "empty" if sources in ((), None) else f"{describe(sources)}, not a vector"
+            single = isinstance(sources, Source)
+            what = "empty" if sources in ((), None) else (
+                f"{'one source' if single else describe(sources)}, not a vector of them")
             call.report("E-CONTRACT-006", f"`:sources` is {what}", at=call.where("sources"),
                         label="nothing to read from", fix="write `:sources [(files [\"data/train.parquet\"])]`")
         return ()
     wrong = [item for item in sources if not isinstance(item, Source)]
     for item in wrong:
         if item is not POISON:
+            path = describe(item).removeprefix("the string ") if isinstance(item, str) else '"data/train.parquet"'
             call.report("E-CONTRACT-006", f"`:sources` holds {describe(item)}", at=call.where("sources"),
-                        label="not all of these are `(files …)` or `(manifest …)`")
+                        label="not all of these are `(files …)` or `(manifest …)`",
+                        fix=f"write `:sources [(files [{path}])]`")
     if wrong:
         return ()
     weighted = [s for s in sources if s.weight is not None]
@@ -152,5 +156,6 @@ def stage(call: BuiltinCall, name: object, sources: object, shuffle: object, inf
     if call.given("sources"):
         found = _sources(call, sources)
     else:
-        call.report("E-CONTRACT-006", "the stage has no `:sources`", label="nothing to read from")
+        call.report("E-CONTRACT-006", "the stage has no `:sources`", label="nothing to read from",
+                    fix="say where records come from: `:sources [(files [\"data/train.parquet\"])]`")
     return POISON if word is None else Stage(word, found, rows, endless, call.span, call.where("name"))

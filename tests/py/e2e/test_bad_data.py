@@ -61,7 +61,7 @@ def test_preflight_shows_all_problems_and_trains_nothing(artifact: Path, tmp_pat
     write_data(tmp_path, bad=False)
     good = run("sexpgpu-run", artifact, "--preflight", "--data-root", tmp_path, cwd=tmp_path)
     assert "train-loader, stage `easy`: 2 files, rows are counted as they are read" in good.stdout
-    assert "pass val, stage `main`: 1 files, 100 rows" in good.stdout and "nothing was trained" in good.stdout
+    assert "pass val, stage `main`: 1 file, 100 rows" in good.stdout and "nothing was trained" in good.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data"]
     (tmp_path / "data" / "c.lines").write_text('{"in": {"x": [1, 2]}, "y": 1}\n')
     (tmp_path / "data" / "a.jsonl.gz").write_bytes(b"text")

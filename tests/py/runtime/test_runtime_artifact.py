@@ -77,6 +77,20 @@ def test_missing_folder_and_unreadable(tmp_path: Path) -> None:
     assert code(Path("a\0b")) == "E-ARTIFACT-001"
 
 
+def test_a_name_like_it(tmp_path: Path) -> None:
+    def advice(path: Path) -> str:
+        with pytest.raises(SexpError) as caught:
+            read_manifest(path)
+        return caught.value.diagnostics[0].fix.text
+
+    none = "name a `.vmfb` file that `sexpc build` wrote"
+    assert advice(tmp_path / "model.vmfb") == advice(tmp_path) == none
+    (tmp_path / "model.vmfb").write_bytes(b"")
+    assert advice(tmp_path / "modle.vmfb") == f"did you mean `{tmp_path / 'model.vmfb'}`?"
+    assert advice(tmp_path / "model.sexp") == advice(tmp_path) == f"did you mean `{tmp_path / 'model.vmfb'}`?"
+    assert advice(tmp_path / "metal.sexp") == none
+
+
 def test_not_an_artifact(tmp_path: Path) -> None:
     for name, data in (("empty.vmfb", b""), ("text.sexp", b"(defvar x 1)"), ("random.vmfb", os.urandom(5000))):
         path = tmp_path / name

@@ -45,6 +45,8 @@ def problems(words: list[str]) -> list[tuple[str, str]]:
     (["--stpes", "5", "m.vmfb"], [("E-RUN-001", "did you mean `--steps`?")]),
     (["--stpes", "5", "--kepe=3", "m.vmfb"], [("E-RUN-001", "did you mean `--steps`?"),
                                               ("E-RUN-001", "did you mean `--keep`?")]),
+    (["m.vmfb", "--step", "5"], [("E-RUN-001", "did you mean `--steps`?")]),
+    (["m.vmfb", "--step", "run.sexp"], [("E-RUN-001", "did you mean `--steps`?")]),
     (["m.vmfb", "--steps"], [("E-RUN-002", "for instance `--steps 1000`")]),
     (["m.vmfb", "--steps", "--keep", "1"], [("E-RUN-002", "for instance `--steps 1000`")]),
 ])

@@ -265,3 +265,15 @@ def test_bad_data_in_a_pass_loses_no_line(make_artifact, tmp_path: Path, which: 
     assert [line["step"] for line in lines(out)] == list(range(1, 3 * which))
     assert run(path, out) == 0 and run(path, tmp_path / "whole") == 0
     assert steady(out) == steady(tmp_path / "whole") and last_state(out) == last_state(tmp_path / "whole")
+
+
+def test_a_run_that_is_at_its_end_says_so(make_artifact, tmp_path: Path, capsys) -> None:
+    artifact, out = make_artifact(), tmp_path / "run"
+    assert run(artifact, out, "--steps", "3") == 0
+    assert "nothing is left" not in capsys.readouterr().err
+    before = (out / "metrics.jsonl").read_bytes()
+    assert run(artifact, out, "--steps", "2") == 0
+    assert "nothing is left to do after step 3; a greater `--steps` goes on" in capsys.readouterr().err
+    assert (out / "metrics.jsonl").read_bytes() == before
+    assert run(artifact, out, "--steps", "4") == 0
+    assert "nothing is left" not in capsys.readouterr().err
