@@ -34,7 +34,7 @@ COMMANDS = (
     ), many=True, about="Finds every mistake of each FILE, an experiment, without compiling it. `-` reads standard "
                         "input, whose paths are relative to the working folder."),
     Command("build", "compile an experiment into one file", "FILE", (
-        Flag("-o", "the artifact to write; the experiment's name with .vmfb by default", "OUT.vmfb"),
+        Flag("-o", "the artifact to write; the experiment's file with .vmfb by default", "OUT.vmfb"),
         Flag("--target", f"what it is compiled for: {_TARGET}; cpu by default, which is this machine's", "TARGET"),
         _DEFINE, _FORMAT,
         Flag("--emit", "print a stage instead of an artifact: forms, stablehlo, or the module after a pass", "STAGE"),

@@ -17,6 +17,11 @@ from sexpgpu.compiler.frontend.trace import Schedule, Trace, Variable
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
+def _name(path: Path) -> str:
+    """What the experiment is called: its file, or the folder of one that is just `experiment.sexp`."""
+    return path.parent.name or path.stem if path.stem == "experiment" else path.stem
+
+
 def draft(path: Path, files: Sequence[Path], loader: Loader, training: Trace, schedules: Sequence[Schedule],
           optimizer_state: Sequence[Json], evaluations: Sequence[tuple[Evaluation, Trace]],
           exports: Sequence[StagedExport], run: Run | None, skips: bool) -> dict[str, Json]:
@@ -24,7 +29,7 @@ def draft(path: Path, files: Sequence[Path], loader: Loader, training: Trace, sc
     metrics = _metric_rows(training)
     return {
         "kind": "sexpgpu.artifact", "schema": 1,
-        "name": path.stem,
+        "name": _name(path.resolve()),
         "source": {"file": path.name, "sha256": _hash(files), "base": base},
         "versions": {"sexpgpu": _version(), "iree": ""},
         "loader": loader.spec(base).to_json(),

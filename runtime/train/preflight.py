@@ -61,8 +61,8 @@ def _stage(spec: LoaderSpec, stage: StageSpec, data_root: str | None) -> tuple[l
                     data_root=base) as loader:
             loader.next()
             rows = "rows are counted as they are read" if loader.rows is None else f"{loader.rows:,} rows"
-            line = (f"{len(files):,} file{'s' * (len(files) != 1)}, {rows}, at most {loader.memory_bound() / (1 << 20):,.0f} MiB; "
-                    "first records read")
+            line = (f"{len(files):,} file{'s' * (len(files) != 1)}, {rows}, "
+                    f"at most {loader.memory_bound() / (1 << 20):,.0f} MiB; first records read")
             if uncounted:
                 line += f"; {uncounted:,} files were not read through (`sexpc manifest --check` counts all)"
             return [], line

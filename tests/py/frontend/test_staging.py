@@ -6,6 +6,8 @@ import pytest
 from frontend_support import check_text, experiment
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.frontend.experiment import check
+from sexpgpu.diagnostics import SourceMap
 
 MARKED = """
 (defun prepare (batch)
@@ -130,6 +132,15 @@ def test_manifest(staged):
     assert m["evaluations"][0]["row_export"] == "evaluate_0_row"
     assert m["run"] == {"steps": 10, "log-every": 5, "resume": "auto"}
     assert m["fields"][0] == {"name": "x", "dtype": "f32", "shape": [4, 3]}
+
+
+def test_an_experiment_is_called_as_its_file_or_its_folder(tmp_path):
+    folder = tmp_path / "digits"
+    folder.mkdir()
+    staged, _ = check_text(experiment(), folder)
+    assert staged.manifest["name"] == "digits" and staged.manifest["source"]["file"] == "experiment.sexp"
+    mlp = (folder / "experiment.sexp").rename(folder / "mlp.sexp")
+    assert check(mlp, overrides={}, sources=SourceMap())[0].manifest["name"] == "mlp"
 
 
 def test_locations_are_the_source_with_its_calls(staged):
