@@ -59,7 +59,20 @@ def _main(words: list[str], open_loader: OpenLoader | None, begun: float, ends: 
     if open_loader is None:
         from sexpgpu.runtime.dataio import Loader
         open_loader = Loader
-    return execute(line, layers, ["sexpgpu-run", *words], open_loader, begun, ends=ends)
+    return execute(line, layers, [_program(), *words], open_loader, begun, ends=ends)
+
+
+def _program() -> str:
+    """How this program is called from here: by its name, or by its path where the name alone finds no or another one.
+    """
+    from pathlib import Path
+    from shutil import which
+
+    name, given = "sexpgpu-run", sys.argv[0]
+    found = which(name)
+    if Path(given).name != name or (found is not None and Path(found).resolve() == Path(given).resolve()):
+        return name
+    return given
 
 
 WRONG_OPTIONS = 2

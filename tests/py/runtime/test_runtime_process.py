@@ -100,3 +100,19 @@ def test_an_internal_error_is_no_traceback(tmp_path: Path, capsys, monkeypatch) 
     err = capsys.readouterr().err
     assert "error[E-ICE-004]" in err and "ZeroDivisionError" in err and "Traceback" not in err
     assert "Traceback" in next(tmp_path.glob("sexpgpu-ice-*")).read_text()
+
+
+def test_a_command_to_go_on_names_a_program_that_is_found(tmp_path: Path, monkeypatch) -> None:
+    from sexpgpu.cli.run import _program
+
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "sexpgpu-run").write_text("#!/bin/sh\n")
+        (tmp_path / folder / "sexpgpu-run").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["here/sexpgpu-run", "m.vmfb"])
+    for path, shown in (("here", "sexpgpu-run"), ("there", "here/sexpgpu-run"), ("", "here/sexpgpu-run")):
+        monkeypatch.setenv("PATH", str(tmp_path / path) if path else "")
+        assert _program() == shown
+    monkeypatch.setattr(sys, "argv", ["/usr/lib/python3/pytest/__main__.py"])
+    assert _program() == "sexpgpu-run"
