@@ -17,6 +17,7 @@ from sexpgpu.diagnostics.emit import emit, exit_status
 from sexpgpu.diagnostics.span import SourceMap
 
 if TYPE_CHECKING:
+    from sexpgpu.compiler.passes.iree.targets import Target
     from sexpgpu.compiler.passes.pipeline import Timing
 
 
@@ -34,7 +35,7 @@ def run(arguments: Arguments, sources: SourceMap) -> int:
     from sexpgpu.compiler.passes.iree.targets import parse_target
 
     target = parse_target(arguments.last("target", "cpu") or "cpu")
-    _check_stages(arguments)
+    _check_stages(arguments, target)
     with progress.phase("check"):
         from sexpgpu.compiler.frontend.experiment import check
         staged, diagnostics = check(path, overrides=replaced, sources=sources)
@@ -77,13 +78,22 @@ def _output(experiment: Path, given: str | None) -> Path:
     return out
 
 
-def _check_stages(arguments: Arguments) -> None:
-    """Names of passes and of what can be left out; E-RUN-002 for each that is none."""
+def _check_stages(arguments: Arguments, target: Target) -> None:
+    """Names of passes and of what can be left out; E-RUN-002 for each that is none, or that does not run here."""
+    from sexpgpu.compiler.passes.build import BuildOptions, passes_for
     from sexpgpu.compiler.passes.pipeline import PASSES, SWITCHES
 
     wrong = [bad_value(f"--{flag}", name, tuple(known)) for flag, known in (
         ("print-after", PASSES), ("disable", SWITCHES), ("emit", ("forms", "stablehlo", *PASSES)))
              for name in arguments.all(flag) if name not in known]
+    if not wrong:
+        last = arguments.last("emit", "")
+        runs = [pass_.name for pass_, _ in passes_for(target, BuildOptions(disabled=arguments.all("disable")))]
+        until = [] if last == "stablehlo" else runs[:runs.index(last) + 1] if last in runs else runs
+        wrong = [Diagnostic("E-RUN-002", f"`--{flag} {name}`: that pass does not run in this build for {target.name}",
+                            fix=Fix(f"these do: {', '.join(f'`{n}`' for n in known) or 'none'}"))
+                 for flag, known in (("emit", [*runs, "stablehlo"]), ("print-after", until))
+                 for name in arguments.all(flag) if name not in known]
     if wrong:
         raise SexpError(*wrong)
 

@@ -86,6 +86,18 @@ def test_what_no_switch_is_called_is_refused(path, capsys):
     assert "`--emit` does not take `peek`" in err
 
 
+@pytest.mark.parametrize("words, told", [
+    (["--emit", "legalize-cuda"], "`--emit legalize-cuda`: that pass does not run in this build for cpu"),
+    (["--print-after", "supported-vulkan"], "`--print-after supported-vulkan`: that pass does not run"),
+    (["--emit", "random", "--print-after", "autodiff"], "these do: `parameters`, `random`"),
+    (["--emit", "stablehlo", "--print-after", "random"], "these do: none"),
+    (["--emit", "rows", "--disable", "rows"], "`--emit rows`: that pass does not run"),
+])
+def test_a_pass_that_does_not_run_is_not_printed(path, capsys, words, told):
+    assert main(["build", str(path), "--target", TARGET, *words]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_sexpc_build_leaves_it_out(path, capsys):
     """`--emit` of the last pass prints what is left: no region of rows without `rows`."""
     assert main(["build", str(path), "--emit", "rows"]) == 0
