@@ -31,7 +31,7 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str | None:
     import difflib  # a clean check does not pay for it
 
     found = difflib.get_close_matches(word, possible, n=3, cutoff=_CUTOFF)
-    near = [choice for choice in found if distance(word, choice) <= max(1, (max(len(word), len(choice)) + 1) // 2)]
+    near = [choice for choice in found if distance(word, choice) <= max(1, max(len(word), len(choice)) // 2)]
     return min(near, key=lambda choice: distance(word, choice), default=None)
 
 
