@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sexpgpu.cli.words import Arguments
 from sexpgpu.diagnostics.diagnostic import Diagnostic, Fix, SexpError
+from sexpgpu.diagnostics.record import replace
 from sexpgpu.diagnostics.span import SourceMap
 
 
@@ -31,6 +32,11 @@ def run(arguments: Arguments, _: SourceMap) -> int:
         except PassTextError as error:
             raise SexpError(Diagnostic("E-RUN-002", f"`--pass` does not take `{name}`", notes=(str(error),),
                                        fix=Fix("`sexpc opt --list` lists the passes"))) from None
+        except SexpError as error:
+            # A module written by hand need not be what the pass may expect of the passes before it.
+            raise SexpError(*(d if d.fix else replace(d, fix=Fix(
+                "give it what the passes before it leave; `sexpc opt --list` has their order"))
+                for d in error.diagnostics)) from error
     sys.stdout.write(text)
     return 0
 
