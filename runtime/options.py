@@ -65,7 +65,10 @@ def _integer(least: int, most: int | None = None) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if not re.fullmatch(r"[+-]?\d+(_\d+)*", text):
             raise BadValue(bounds)
-        number = int(text)
+        # Counts are 64-bit in the artifact; more digits than that are not converted at all.
+        number = int(text) if len(text) <= 40 else 2**63
+        if most is None and number >= 2**63:
+            raise BadValue(f"{bounds} to {2**63 - 1}")
         if number < least or (most is not None and number > most):
             raise BadValue(bounds)
         return number

@@ -108,6 +108,7 @@ def test_sexpc_build_leaves_it_out(path, capsys):
 
 def test_a_pass_alone_says_what_it_may_lack(tmp_path, capsys):
     module = tmp_path / "bare.mlir"
-    module.write_text("module {\n  func.func @f(%x: tensor<f32>) -> tensor<f32> {\n    return %x : tensor<f32>\n  }\n}\n")
+    module.write_text("module {\n  func.func @f(%x: tensor<f32>) -> tensor<f32> {\n    return %x : tensor<f32>\n"
+                      "  }\n}\n")
     assert main(["opt", "--pass", "artifact", str(module)]) == 70
     assert "fix: give it what the passes before it leave" in capsys.readouterr().err

@@ -78,7 +78,8 @@ def test_values(name: str, text: object, value: object) -> None:
     ("steps", "0"), ("steps", "-1"), ("steps", "1.5"), ("steps", ""), ("steps", "ten"), ("steps", True),
     ("steps", None), ("seed", str(2**63)), ("keep", "0"), ("checkpoint-every", "0"), ("checkpoint-every", "10d"),
     ("checkpoint-every", "0s"), ("on-nonfinite", "maybe"), ("threads", "0"), ("out", ""), ("out", "a\0b"),
-    ("microbatches", [1]), ("log-every", "0"), ("prefetch", "1e3"),
+    ("microbatches", [1]), ("log-every", "0"), ("prefetch", "1e3"), ("steps", str(2**63)), ("records", 2**63),
+    ("tokens", "9" * 5000), ("microbatches", "9" * 5000),
 ])
 def test_bad_values(name: str, text: object) -> None:
     assert [c for c, _ in codes(resolve, {name: text}, {})] == ["E-RUN-002"]
