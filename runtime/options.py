@@ -114,7 +114,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def _interval(text: str) -> Value:
-    if text == "never" or re.fullmatch(r"[1-9]\d*(_\d+)*", text):
+    if text == "never" or (len(text) <= 18 and re.fullmatch(r"[1-9]\d*(_\d+)*", text)):
         return text if text == "never" else int(text)
     match = _DURATION.fullmatch(text)
     if match is None or float(match[1]) == 0.0:

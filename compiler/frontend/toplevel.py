@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sexpgpu.compiler.frontend.budget import Abandoned
+from sexpgpu.compiler.frontend.contract_values import Evaluation, Loader, Optimizer, Precision, Run
 from sexpgpu.compiler.frontend.data import Atom, Datum, Form, Symbol
 from sexpgpu.compiler.frontend.definitions import KINDS, defined_name
 from sexpgpu.compiler.frontend.environment import Global
@@ -95,7 +96,29 @@ def _run(evaluator: Evaluator, form: Datum, written: dict[int, Global | None]) -
             return
     scope = Scope.inner(None)
     node = evaluator.analyzers[False].node(form, scope)
-    node(scope.layout.frame(None))
+    _check_taken(evaluator, form, node(scope.layout.frame(None)))
+
+
+#: What the compiler looks for by a name: as a value alone at the top level nothing would take it.
+_NAMES: dict[type, str] = {Loader: "train-loader", Optimizer: "optimizer", Precision: "precision", Run: "run",
+                           Evaluation: "evaluations"}
+
+
+def _check_taken(evaluator: Evaluator, form: Datum, value: object) -> None:
+    """Of a loader or an optimizer that lacks its name, the contract says that the definition is missing."""
+    name = _NAMES.get(type(value))
+    if name is None or not isinstance(form, Form) or (
+            isinstance(value, Loader | Optimizer) and name not in evaluator.user.table):
+        return
+    before, after = ("[", "])") if isinstance(value, Evaluation) else ("", ")")
+    shown = f"`(defvar {name} {before}({form.head or '…'} …){after}`"
+    edits = (Edit(form.span.start, f"(defvar {name} {before}"), Edit(form.span.end, after))
+    free = name not in evaluator.user.table
+    evaluator.reporter.add(Diagnostic(
+        "E-CONTRACT-020", f"nothing takes the value of this `{form.head or name}`",
+        Label(form.span, "a value at the top level, without a name"),
+        fix=Fix(f"write {shown}", edits, not isinstance(value, Evaluation)) if free else
+        Fix(f"the compiler looks for `{name}`, which is defined: put it there")))
 
 
 def _check_overrides(evaluator: Evaluator) -> None:

@@ -44,7 +44,8 @@ TABLE: tuple[Code, ...] = (
          "A definition that nothing uses has almost the name of one the compiler looks for."),
     Code("E-CONTRACT-020", "form in the wrong place",
          "`param`, `buffer`, `metric`, `schedule` and the like stand where the compiler cannot use them: outside the "
-         "functions of the experiment that may hold them, or inside a branch that is staged."),
+         "functions of the experiment that may hold them, or inside a branch that is staged. `run`, `evaluation`, "
+         "`precision` and the like stand at the top level without the name that the compiler looks for."),
     Code("E-CONTRACT-021", "bad evaluation", "An `evaluation` has a setting of the wrong kind, or its name is taken."),
     Code("E-CONTRACT-022", "bad optimizer",
          "The functions of an `optimizer` give something else than they must: `:init` a plist of state, `:update` a "

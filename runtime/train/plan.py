@@ -65,7 +65,7 @@ def plan_of(settings: Settings, manifest: Manifest, finite_batches: int | None) 
         return Plan("tokens", settings.tokens, per_step)
     if finite_batches is None:
         raise SexpError(Diagnostic("E-RUN-004", "nothing says how long the run is, and its loader never ends",
-                                   fix=Fix("give `--steps`, or `(run :steps …)` in the experiment")))
+                                   fix=Fix("give `--steps`, or `(defvar run (run :steps …))` in the experiment")))
     if finite_batches < settings.microbatches:
         raise SexpError(Diagnostic(
             "E-RUN-012", f"the training loader holds {finite_batches} full batches, and one step takes "

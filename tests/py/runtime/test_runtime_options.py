@@ -67,6 +67,7 @@ def test_number_of_files() -> None:
 
 @pytest.mark.parametrize("name, text, value", [
     ("steps", "1_000", 1000), ("steps", 7, 7), ("checkpoint-every", "10m", "10m"), ("checkpoint-every", 5, 5),
+    ("checkpoint-every", "1_000_000", 1_000_000),
     ("checkpoint-every", "1.5h", "1.5h"), ("checkpoint-every", "never", "never"), ("resume", "never", "never"),
     ("resume", "a/b", "a/b"), ("seed", "0", 0), ("seed", str(2**63 - 1), 2**63 - 1),
 ])
@@ -79,7 +80,7 @@ def test_values(name: str, text: object, value: object) -> None:
     ("steps", None), ("seed", str(2**63)), ("keep", "0"), ("checkpoint-every", "0"), ("checkpoint-every", "10d"),
     ("checkpoint-every", "0s"), ("on-nonfinite", "maybe"), ("threads", "0"), ("out", ""), ("out", "a\0b"),
     ("microbatches", [1]), ("log-every", "0"), ("prefetch", "1e3"), ("steps", str(2**63)), ("records", 2**63),
-    ("tokens", "9" * 5000), ("microbatches", "9" * 5000),
+    ("tokens", "9" * 5000), ("checkpoint-every", "9" * 5000), ("microbatches", "9" * 5000),
 ])
 def test_bad_values(name: str, text: object) -> None:
     assert [c for c, _ in codes(resolve, {name: text}, {})] == ["E-RUN-002"]
