@@ -43,6 +43,8 @@ def _main(words: list[str], open_loader: OpenLoader | None, begun: float, ends: 
         return run(BY_NAME[words[0]], words[1:])
     from sexpgpu.runtime.flags import help_text, parse
 
+    _check_command(words)
+
     line = parse(words)
     if line.help:
         print(f"{help_text()}\n\n{commands_text()}")
@@ -60,6 +62,18 @@ def _main(words: list[str], open_loader: OpenLoader | None, begun: float, ends: 
         from sexpgpu.runtime.dataio import Loader
         open_loader = Loader
     return execute(line, layers, [_program(), *words], open_loader, begun, ends=ends)
+
+
+def _check_command(words: list[str]) -> None:
+    """E-RUN-013 where the first of several words is neither a file nor a command, and close to one."""
+    from os.path import exists
+
+    from sexpgpu.cli.run_words import BY_NAME
+    from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, did_you_mean
+
+    if len(words) > 1 and words[0].isalpha() and not exists(words[0]) and (near := did_you_mean(words[0], BY_NAME)):
+        raise SexpError(Diagnostic("E-RUN-013", f"`{words[0]}` is no command of sexpgpu-run, and no file",
+                                   fix=Fix(f"did you mean `{near}`? `sexpgpu-run --help` shows the others")))
 
 
 def _program() -> str:

@@ -31,7 +31,8 @@ TABLE: tuple[Code, ...] = (
     Code("E-RUN-012", "too little data for one step",
          "The training loader ended before the first update was complete."),
     Code("E-RUN-013", "unknown command",
-         "`sexpc` was given a word that is none of its commands, or no command."),
+         "`sexpc` was given a word that is none of its commands, or no command; `sexpgpu-run` one that is no file and "
+         "nearly a command of its own."),
     Code("E-RUN-014", "compiler is not installed",
          "`sexpc check`, `build` and `opt` need the profile `sexpgpu[compiler]`; a machine that only trains does not "
          "have it."),

@@ -116,3 +116,14 @@ def test_a_command_to_go_on_names_a_program_that_is_found(tmp_path: Path, monkey
         assert _program() == shown
     monkeypatch.setattr(sys, "argv", ["/usr/lib/python3/pytest/__main__.py"])
     assert _program() == "sexpgpu-run"
+
+
+def test_a_misspelt_command(tmp_path: Path, monkeypatch, capsys) -> None:
+    from sexpgpu.cli.run import main
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["wach", "runs/a"]) == 2
+    err = capsys.readouterr().err
+    assert "error[E-RUN-013]" in err and "did you mean `watch`?" in err and err.count("error[") == 1
+    (tmp_path / "wach").write_bytes(b"")
+    assert main(["wach", "--steps", "1"]) == 3, "a file of that name is an artifact"
