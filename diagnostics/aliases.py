@@ -64,7 +64,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "long": ("i64",), "uint8": ("u8",), "byte": ("u8",), "uint16": ("u16",), "uint32": ("u32",), "uint64": ("u64",),
     "boolean": ("bool",), "single": ("f32",),
     # -- targets and devices
-    "gpu": ("cuda",), "nvidia": ("cuda",), "rocm": ("hip",), "amd": ("hip",),
+    "gpu": ("cuda",), "nvidia": ("cuda",),
     # -- what the compiler looks for
     "forward": ("model",), "net": ("model",), "network": ("model",), "loss": ("objective",), "lossfn": ("objective",),
     "criterion": ("objective",), "trainset": ("train-loader",), "traindata": ("train-loader",),

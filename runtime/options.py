@@ -163,8 +163,8 @@ OPTIONS: tuple[Option, ...] = (
            "where the loaders' relative paths start, instead of the experiment's folder", _text("a folder"),
            "/data"),
     Option("device", "NAME", MACHINE, "auto",
-           "`auto`, `cpu`, `local-sync`, `vulkan`, `cuda`, or `driver://which`; the artifact's target decides what "
-           "fits", _text("a device"), "cuda://0"),
+           "`auto`, `cpu` or `local-task`, `local-sync`, `vulkan`, `cuda`, or `driver://which`; the artifact's target "
+           "decides what fits", _text("a device"), "cuda://0"),
     Option("threads", "N", MACHINE, None,
            "threads of the device `cpu`; default one a core. Results do not depend on it", _integer(1, 1024), "8"),
     Option("prefetch", "N", MACHINE, 4,
