@@ -191,12 +191,13 @@ def backward(name: str, s: Shape) -> str:
             for key, partly in h.some_keys():
                 found = h.products(keys, some, key, group)
                 found = h.masked(found, key, group) if partly else found
-                wanted = h.products(values, some_g, key, group)
-                for m, row in enumerate(found):
+                for m, row in enumerate(found):   # to memory before the next tile: both do not fit the registers
                     for n, x in enumerate(row):
-                        p = (x - top.load(*places[n])).function("exp") * share.load(*places[n])
-                        probs[key + m, group + n * LANES] = p
-                        slope = p * (wanted[m][n] - level.load(*places[n]))
+                        probs[key + m, group + n * LANES] = (x - top.load(*places[n])).function("exp") * \
+                            share.load(*places[n])
+                for m, row in enumerate(h.products(values, some_g, key, group)):
+                    for n, wanted in enumerate(row):
+                        slope = probs.load(key + m, group + n * LANES) * (wanted - level.load(*places[n]))
                         slopes[key + m, group + n * LANES] = slope * k.splat(s.scale) if s.scale != 1 else slope
         for r in k.range(0, s.rows, ROWS):
             for d, wide in _columns(s.width):

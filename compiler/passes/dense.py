@@ -95,16 +95,26 @@ def _activation(value: ir.Value) -> tuple[Steps, list[ir.Value], list[ir.Operati
     return Steps(tuple(steps), tuple(places[v] for v in results)), results, ops
 
 
+def _right(value: ir.Value, turned: bool) -> tuple[ir.Value, bool]:
+    """The right operand, or what it is the transpose of, for either way it is copied into panels; and whether the rows
+    of that are the columns."""
+    op = maker(value)
+    if op is not None and op.name == "stablehlo.transpose" and dims_of(op, "permutation") == [1, 0]:
+        return op.operands[0], not turned
+    return value, turned
+
+
 def _rewrite(op: ir.Operation, p: Product, made: KernelCalls) -> None:
+    right, turned = _right(op.operands[1], p.turned[1])
     chain, bias, others, factor = _chain(op, p.columns)
     then, results, after = _activation(chain[-1].results[0])
-    shape = kernels.Shape(p.rows, p.depth, p.columns, p.turned[1], bias is not None, len(others), factor is not None,
+    shape = kernels.Shape(p.rows, p.depth, p.columns, turned, bias is not None, len(others), factor is not None,
                           then)
     if p.lead or p.turned[0] or p.rows * p.depth * p.columns < FEWEST or not shape.fits:
         return
     with ir.InsertionPoint(chain[-1]), op.location:
         x = hlo.reshape(op.operands[0], [p.rows, p.depth])
-        y = hlo.reshape(op.operands[1], [p.columns, p.depth] if p.turned[1] else [p.depth, p.columns])
+        y = hlo.reshape(right, [p.columns, p.depth] if turned else [p.depth, p.columns])
         whole = [*others, *([factor] if factor is not None else ())]
         added = [*([bias] if bias is not None else ()), *(hlo.reshape(v, [p.rows, p.columns]) for v in whole)]
         values = made.call(kernels.product, shape, [x, y, *added], [[p.rows, p.columns]] * len(results))
