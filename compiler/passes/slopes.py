@@ -41,10 +41,6 @@ def _candidates(value: ir.Value, block: ir.Block) -> Iterator[ir.Value]:
         pending += op.operands if op is not None else ()
 
 
-def _is_before(a: ir.Operation | None, b: ir.Operation) -> bool:
-    return a is None or a.is_before_in_block(b)
-
-
 def _here(value: ir.Value, made: dict[ir.Value, ir.Value]) -> ir.Value:
     """The value at the insertion point, where constants from further on are not yet."""
     number = number_of(value)
@@ -102,12 +98,12 @@ def _source(reads: list[ir.Value], block: ir.Block) -> tuple[ir.Value, list[ir.O
     pending = [v for v in dict.fromkeys(reads) if number_of(v) is None]
     shape = hlo.shape_of(reads[0])
     while len(pending) > 1 and len(between) < MOST:
-        makers = [maker(v) for v in pending]
-        last = next((m for m in makers if m is not None and all(_is_before(o, m) or o == m for o in makers)), None)
-        if last is None or last.block != block or last.name not in ELEMENTWISE or len(last.results) != 1:
+        makers = [m for v in pending if (m := maker(v)) is not None and m.block == block]
+        last = next((m for m in makers if all(o == m or o.is_before_in_block(m) for o in makers)), None)
+        if last is None or last.name not in ELEMENTWISE or len(last.results) != 1:
             return None
         between.append(last)
-        pending = [v for v in dict.fromkeys([*(v for v in pending if maker(v) != last), *last.operands])
+        pending = [v for v in dict.fromkeys([*(v for v in pending if v != last.results[0]), *last.operands])
                    if number_of(v) is None]
         if any(hlo.shape_of(v) != shape for v in pending):
             return None

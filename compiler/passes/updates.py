@@ -37,7 +37,7 @@ class _Program:
 
     def reach(self, value: ir.Value, shape: tuple[int, ...]) -> None:
         op = maker(value)
-        if number_of(value) is not None or op in self.ops:
+        if number_of(value) is not None or (op is not None and op in self.ops):
             return
         if op is not None and op.name in OPERATIONS:
             for operand in op.operands:

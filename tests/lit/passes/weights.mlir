@@ -46,3 +46,16 @@ func.func @turned(%x: tensor<256x128xf32>, %y: tensor<256x64xf32>) -> tensor<64x
   %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<128x64xf32>) -> tensor<64x128xf32>
   return %1 : tensor<64x128xf32>
 }
+
+// What a gradient is only added to, if a flag says so, the kernel takes.
+// CHECK-LABEL: func.func @total
+// CHECK: %[[S:.*]] = flow.dispatch @[[K:.*]]::@[[K]](%arg0, %arg1, %arg2, %{{.*}}) : (tensor<256x128xf32>, tensor<256x64xf32>, tensor<128x64xf32>, tensor<1xf32>) -> tensor<128x64xf32>
+// CHECK-NOT: stablehlo.select
+// CHECK: return %[[S]]
+func.func @total(%x: tensor<256x128xf32>, %y: tensor<256x64xf32>, %sum: tensor<128x64xf32>, %flag: tensor<i1>) -> tensor<128x64xf32> {
+  %w = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<256x128xf32>, tensor<256x64xf32>) -> tensor<128x64xf32>
+  %f = stablehlo.broadcast_in_dim %flag, dims = [] : (tensor<i1>) -> tensor<128x64xi1>
+  %more = stablehlo.add %sum, %w : tensor<128x64xf32>
+  %new = stablehlo.select %f, %more, %w : tensor<128x64xi1>, tensor<128x64xf32>
+  return %new : tensor<128x64xf32>
+}

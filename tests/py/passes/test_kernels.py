@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import subprocess
 import sys
@@ -59,6 +60,43 @@ def product(name: str, rows: int, depth: int, columns: int, turned: bool) -> str
       return %v : {wide} }}"""
 
 
+def total(name: str, rows: int, left: int, right: int) -> str:
+    """Of gradients, added to another tensor if a flag says so."""
+    x, y, w, f = tensor(rows, left), tensor(rows, right), tensor(left, right), f"tensor<{left}x{right}xi1>"
+    return f"""func.func @{name}(%x: {x}, %y: {y}, %sum: {w}, %n: tensor<i32>) -> {w} {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %flag = stablehlo.compare NE, %n, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %w = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : ({x}, {y}) -> {w}
+      %f = stablehlo.broadcast_in_dim %flag, dims = [] : (tensor<i1>) -> {f}
+      %more = stablehlo.add %sum, %w : {w}
+      %new = stablehlo.select %f, %more, %w : {f}, {w}
+      return %new : {w} }}"""
+
+
+def activation(name: str, rows: int, depth: int, columns: int) -> str:
+    """x y + b, then each operation that a kernel knows, and a product with a transposed matrix times a factor."""
+    x, y, r, b, t = (tensor(*s) for s in ((rows, depth), (depth, columns), (rows, columns), (columns,),
+                                          (columns, depth)))
+    return f"""func.func @{name}(%x: {x}, %y: {y}, %b: {b}, %t: {t}, %f: {r}) -> ({r}, {r}, {r}) {{
+      %p = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : ({x}, {y}) -> {r}
+      %s = stablehlo.broadcast_in_dim %b, dims = [1] : ({b}) -> {r}
+      %h = stablehlo.add %p, %s : {r}
+      %c = stablehlo.constant dense<0.1> : {r}
+      %k = stablehlo.multiply %h, %c : {r}
+      %e = chlo.erf %k : {r} -> {r}
+      %l = stablehlo.logistic %k : {r}
+      %n = stablehlo.negate %l : {r}
+      %x1 = stablehlo.exponential %n : {r}
+      %q = stablehlo.sqrt %x1 : {r}
+      %v = stablehlo.divide %e, %q : {r}
+      %th = stablehlo.tanh %k : {r}
+      %w = stablehlo.subtract %th, %l : {r}
+      %tt = stablehlo.transpose %t, dims = [1, 0] : ({t}) -> {y}
+      %g = stablehlo.dot_general %x, %tt, contracting_dims = [1] x [0] : ({x}, {y}) -> {r}
+      %m = stablehlo.multiply %f, %g : {r}
+      return %v, %w, %m : {r}, {r}, {r} }}"""
+
+
 def lowered(text: str) -> tuple[bytes, dict[str, int]]:
     """The artifact, and the calls of kernels in each function."""
     with ir.Context():
@@ -73,6 +111,8 @@ def lowered(text: str) -> tuple[bytes, dict[str, int]]:
 def built() -> tuple[Program, dict[str, int]]:
     functions = [gradient(f"g{i}", *size[:3]) for i, size in enumerate(SIZES)]
     functions += [product(f"p{i}_{int(t)}", *size[:3], t) for i, size in enumerate(SIZES) for t in (False, True)]
+    functions += [make(f"{letter}{i}", *size[:3]) for i, size in enumerate(SIZES)
+                  for letter, make in (("t", total), ("a", activation))]
     vmfb, calls = lowered("\n".join(functions))
     return Program(vmfb), calls
 
@@ -110,9 +150,38 @@ def test_product_and_what_is_added(built: tuple[Program, dict[str, int]], i: int
     assert calls[f"p{i}_{int(turned)}"] == (whole and rows * depth * columns >= 1 << 20)
 
 
+@pytest.mark.parametrize("i", range(len(SIZES)))
+def test_gradient_added_to_a_sum(built: tuple[Program, dict[str, int]], i: int) -> None:
+    """Without the flag what the sum holds is not looked at."""
+    program, calls = built
+    rows, left, right, kernel = SIZES[i]
+    x, y, more = floats(rows, left), floats(rows, right, seed=1), floats(left, right, seed=2)
+    want = x.T.astype(float) @ y
+    got, = program.call(f"t{i}", x, y, more, np.int32(3))
+    assert near(got, want + more, rows)
+    got, = program.call(f"t{i}", x, y, np.full_like(more, np.nan), np.int32(0))
+    assert near(got, want, rows)
+    assert calls[f"t{i}"] == kernel
+
+
+@pytest.mark.parametrize("i", range(len(SIZES)))
+def test_activation_and_factor(built: tuple[Program, dict[str, int]], i: int) -> None:
+    program, _ = built
+    rows, depth, columns, _ = SIZES[i]
+    x, y, b = floats(rows, depth), floats(depth, columns, seed=1), floats(columns, seed=2)
+    t, f = floats(columns, depth, seed=3), floats(rows, columns, seed=4)
+    first, second, third = program.call(f"a{i}", x, y, b, t, f)
+    k = 0.1 * (x.astype(float) @ y + b)
+    share = 1 / (1 + np.exp(-k))
+    assert near(first, np.vectorize(math.erf)(k) / np.sqrt(np.exp(-share)), depth)
+    assert near(second, np.tanh(k) - share, depth)
+    assert near(third, f * (x.astype(float) @ t.T), 4 * depth)
+
+
 def test_threads_have_the_stack_a_kernel_may_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With IREE's default, 128 KiB, this ends in a segmentation fault."""
-    monkeypatch.setattr(weights, "PIECE", (128, 128))
+    monkeypatch.setattr(weights, "NARROWEST", 0)   # x is copied as well
+    monkeypatch.setattr(weights, "LOWEST", 128)
     monkeypatch.setattr(weights, "DEEPEST", 512)
     shape = weights.Shape(2048, 128, 128, bias=False)
     assert STACK // 2 <= 2 * shape.depth * 128 * 4 <= STACK
