@@ -87,9 +87,11 @@ def product(name: str, s: Shape) -> str:
                                  lambda i, n, p=p, some=some: some.packed.load(p, i, n * LANES),
                                  () if first else [out.load(*place) for place in places], rows=many, width=some.width)
                     for place, v in zip(places, itertools.chain(*found), strict=True):
-                        for into, value in zip(outs, s.then.of(k, _sum(v, place, added, s)) if last else [v],
-                                               strict=last):
-                            into[place] = value
+                        out[place] = _sum(v, place, added, s) if last else v
+                    for m in k.range(r, r + many, 1) if s.then.steps and last else ():
+                        for c in at:
+                            for into, value in zip(outs, s.then.of(k, out.load(m, c)), strict=True):
+                                into[m, c] = value
 
     if s.depth == deep:
         block(0, first=True, last=True)

@@ -18,6 +18,8 @@ from sexpgpu.compiler.kernels.tile import bands, divisor, pack, panels, tile
 DEEPEST = 128
 #: Rows, at most and at least, and columns of the result that are one piece of work.
 TALLEST, LOWEST, COLUMNS = 256, 32, 128
+#: The same where x is copied: with the panels of y that is 96 KiB of stack, less than IREE gives by default.
+TALLEST_COPIED = 64
 #: Pieces that threads have something to share of. Not many more: from sixteen on, IREE gives one thread eight at once.
 PIECES = 8
 #: Numbers in a row of x up to which it is read where it lies. Longer rows begin in so few sets of the second cache that
@@ -46,7 +48,7 @@ class Shape:
     @property
     def piece(self) -> tuple[int, int]:
         columns = divisor(self.right, COLUMNS, LANES)
-        rows = divisor(self.left, TALLEST, LANES)
+        rows = divisor(self.left, TALLEST_COPIED if self.copied else TALLEST, LANES)
         while rows > LOWEST and self.left // rows * (self.right // (columns or 1)) < PIECES:
             rows //= 2
         return rows, columns

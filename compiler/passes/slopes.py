@@ -41,6 +41,11 @@ def _candidates(value: ir.Value, block: ir.Block) -> Iterator[ir.Value]:
         pending += op.operands if op is not None else ()
 
 
+def _is_before(value: ir.Value, op: ir.Operation) -> bool:
+    made = maker(value)
+    return made is None or made.block != op.block or made.is_before_in_block(op)
+
+
 def _here(value: ir.Value, made: dict[ir.Value, ir.Value]) -> ir.Value:
     """The value at the insertion point, where constants from further on are not yet."""
     number = number_of(value)
@@ -127,7 +132,7 @@ def _rewrite(total: ir.Operation) -> None:
         source, between = found
         arrives = maker(cotangent)
         forward = [op for op in between if arrives is not None and op.is_before_in_block(arrives)]
-        if not forward or source == cotangent:
+        if not forward or source == cotangent or not _is_before(source, forward[-1]):
             continue
         made: dict[ir.Value, ir.Value] = {}
         with ir.InsertionPoint(_after(forward[-1])), total.location:

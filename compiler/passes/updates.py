@@ -92,8 +92,9 @@ def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> None:
     program = _Program()
     for value in values:
         program.reach(value, shape)
-    if any(hlo.shape_of(v) != shape for v in values) or len(program.ops) > MOST or \
-            len(program.tensors) + len(program.scalars) > MOST_READ:
+    read = [*program.tensors, *program.scalars]
+    if any(hlo.shape_of(v) != shape for v in values) or len(program.ops) > MOST or len(read) > MOST_READ or \
+            any((op := maker(v)) is not None and not op.is_before_in_block(stores[0]) for v in read):
         return
     size = kernels.size_of(shape)
     kernel = kernels.Shape(size, len(program.tensors), len(program.scalars), program.steps(values))

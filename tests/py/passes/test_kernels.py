@@ -182,6 +182,7 @@ def test_threads_have_the_stack_a_kernel_may_take(tmp_path: Path, monkeypatch: p
     """With IREE's default, 128 KiB, this ends in a segmentation fault."""
     monkeypatch.setattr(weights, "NARROWEST", 0)   # x is copied as well
     monkeypatch.setattr(weights, "LOWEST", 128)
+    monkeypatch.setattr(weights, "TALLEST_COPIED", 128)
     monkeypatch.setattr(weights, "DEEPEST", 512)
     shape = weights.Shape(2048, 128, 128, bias=False)
     assert STACK // 2 <= 2 * shape.depth * 128 * 4 <= STACK
