@@ -13,9 +13,11 @@ write operations, so a kernel reads like the loop it is:
 from __future__ import annotations
 
 import itertools
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from typing import TypeAlias, TypeVar
 
 #: Numbers of f32 in a vector of AVX2.
@@ -170,7 +172,7 @@ class Kernel:
         return self.make(Index, f"arith.minui {self.at(a)}, {self.at(b)} : index")
 
     def splat(self, number: float) -> Vector:
-        text = "0xFF800000" if number == float("-inf") else f"{number:.9e}"
+        text = f"{number:.9e}" if isfinite(number) else f"0x{struct.pack('>f', number).hex().upper()}"
         return Vector(self, self._constant(f"dense<{text}> : {_VECTOR}"))
 
     # -- memory -------------------------------------------------------------------------------------------------------

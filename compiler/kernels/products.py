@@ -1,7 +1,7 @@
-"""x y of f32, with what is added to it, for processors.
+"""x y of f32, what is added to it, and what is computed of the sum, for processors.
 
 A place of the grid, a block of the result, copies its columns of some rows of y into panels as wide as a tile (or its
-rows, turned), and reads x where it lies: a tile takes four of its rows, one number of each at a time.
+rows, turned), and reads x where it lies: a tile takes three of its rows, one number of each at a time.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ STEP = 24
 @dataclass(frozen=True, slots=True)
 class Shape:
     """x [rows depth] times y [depth columns], or `turned` y [columns depth]. Added to it are a `bias` [columns] and as
-    many `others` [rows columns]; the sum is multiplied by a `factor` [rows columns]. `then` is
-    what is done with each number, and what of it the results are."""
+    many `others` [rows columns]; the sum is multiplied by a `factor` [rows columns]. `then` is what is done with each
+    number, and what of it the results are."""
 
     rows: int
     depth: int

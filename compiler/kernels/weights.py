@@ -1,8 +1,8 @@
 """The gradient of a weight, xᵀ y over all rows, and of the bias, the sum of the rows of y; for processors.
 
 Along the rows both operands lie with long strides, which fall on a few sets of the cache. So a place of the grid, a
-block of the result, copies its columns of some rows at a time into panels as wide as a tile, and adds the product of
-the panels to its block.
+block of the result, copies its columns of some rows of y at a time into panels as wide as a tile, and those of x where
+its rows are too long to be read where they lie, and adds the product to its block.
 """
 
 from __future__ import annotations
@@ -78,18 +78,7 @@ def gradient(name: str, s: Shape) -> str:
     shares = panels(k, right, depth, 3 if s.copied else 4)
     xs = k.scratch(left // LANES, depth, LANES) if s.copied else x
 
-    for part in k.range(0, left, 1):
-        for c in range(0, right, LANES):
-            out[row + part, column + c] = k.splat(0.0)
-    if more:
-        with k.where(more[1].one(0)):
-            for part in k.range(0, left, 1):
-                for c in range(0, right, LANES):
-                    out[row + part, column + c] = more[0].load(row + part, column + c)
-    for total in bias:
-        for _ in k.range(k.place[0], 1, 1):   # the first of the blocks with the same columns
-            for c in range(0, right, LANES):
-                total[column + c,] = k.splat(0.0)
+    _begin(k, (out, row, column), more, bias, s.piece)
     for start in k.range(0, s.rows, depth):
         if s.copied:
             for i in k.range(0, depth, 1):
@@ -121,6 +110,25 @@ def gradient(name: str, s: Shape) -> str:
                         for place, v in zip(places, itertools.chain(*found), strict=True):
                             out[place] = v
     return k.text()
+
+
+def _begin(k: Kernel, block: tuple[Buffer, Index, Index], more: list[Buffer], bias: list[Buffer],
+           piece: tuple[int, int]) -> None:
+    """The block of the result and of the bias before the first rows."""
+    (out, row, column), (rows, columns) = block, piece
+    for part in k.range(0, rows, 1):
+        for c in range(0, columns, LANES):
+            out[row + part, column + c] = k.splat(0.0)
+    if more:
+        held, flag = more
+        with k.where(flag.one(0)):
+            for part in k.range(0, rows, 1):
+                for c in range(0, columns, LANES):
+                    out[row + part, column + c] = held.load(row + part, column + c)
+    for total in bias:
+        for _ in k.range(k.place[0], 1, 1):   # the first of the blocks with the same columns
+            for c in range(0, columns, LANES):
+                total[column + c,] = k.splat(0.0)
 
 
 def _next_rows(k: Kernel, s: Shape, x: Operand, y: Operand, start: Index, turn: Index, turns: int) -> None:
