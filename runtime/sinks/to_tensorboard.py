@@ -4,6 +4,9 @@ A resumed run writes the file anew from `metrics.jsonl`, so it has no gaps and n
 still in memory. A start marker at its head makes a TensorBoard that is looking drop what it had read before.
 """
 
+# Protobuf makes the classes of its modules when they are imported.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
