@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from sexpgpu.compiler.kernels.code import LANES, Kernel
 from sexpgpu.compiler.kernels.steps import Steps
@@ -26,10 +24,6 @@ class Shape:
     @property
     def piece(self) -> int:
         return divisor(self.size, PIECE, LANES)
-
-
-def size_of(shape: Sequence[int]) -> int:
-    return prod(shape)
 
 
 def elementwise(name: str, s: Shape) -> str:

@@ -1,4 +1,4 @@
-"""What is done with each number of a result while it is in a register: some operations, one after the other."""
+"""What is computed of vectors, number by number: some operations, one after the other."""
 
 from __future__ import annotations
 

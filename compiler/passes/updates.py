@@ -9,6 +9,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
@@ -35,13 +36,13 @@ class _Program:
         self.scalars: list[ir.Value] = []
         self.ops: list[ir.Operation] = []
 
-    def reach(self, value: ir.Value, shape: tuple[int, ...]) -> None:
+    def reach(self, value: ir.Value) -> None:
         op = maker(value)
         if number_of(value) is not None or (op is not None and op in self.ops):
             return
         if op is not None and op.name in OPERATIONS:
             for operand in op.operands:
-                self.reach(operand, shape)
+                self.reach(operand)
             self.ops.append(op)
         elif op is not None and op.name == "stablehlo.broadcast_in_dim" and not hlo.shape_of(op.operands[0]):
             self.scalars += [op.operands[0]] if op.operands[0] not in self.scalars else []
@@ -70,12 +71,12 @@ def _stored(block: ir.Block) -> list[list[ir.Operation]]:
         value = op.operands[0]
         shape = hlo.shape_of(value) if isinstance(value.type, ir.RankedTensorType) else ()
         made = maker(value)
-        size = kernels.size_of(shape)
+        size = prod(shape)
         if made is None or made.name not in OPERATIONS or str(hlo.element_type(value)) != "f32" or size < FEWEST or \
                 size % LANES:
             continue
         program = _Program()
-        program.reach(value, shape)
+        program.reach(value)
         for stores, ops in groups:
             if any(o in ops for o in program.ops):
                 stores.append(op)
@@ -91,12 +92,12 @@ def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> None:
     shape = hlo.shape_of(values[0])
     program = _Program()
     for value in values:
-        program.reach(value, shape)
+        program.reach(value)
     read = [*program.tensors, *program.scalars]
     if any(hlo.shape_of(v) != shape for v in values) or len(program.ops) > MOST or len(read) > MOST_READ or \
             any((op := maker(v)) is not None and not op.is_before_in_block(stores[0]) for v in read):
         return
-    size = kernels.size_of(shape)
+    size = prod(shape)
     kernel = kernels.Shape(size, len(program.tensors), len(program.scalars), program.steps(values))
     with ir.InsertionPoint(stores[0]), stores[0].location:
         operands = [*(hlo.reshape(v, [size]) for v in program.tensors), *(hlo.reshape(v, [1]) for v in program.scalars)]

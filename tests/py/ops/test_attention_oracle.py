@@ -121,7 +121,7 @@ test_is_what_jax_computes = is_what_jax_computes
 @pytest.fixture(scope="module")
 def calls():
     """How often each case calls a kernel, forward and back, on a processor with AVX2."""
-    if platform.machine() != "x86_64":
+    if platform.machine() != "x86_64":   # there are no such calls to count: the kernels are for AVX2
         pytest.skip("`--target cpu:NAME` offers the processors of the machine's own architecture")
     module, _ = staged(KERNELS)
     target = parse_target("cpu:x86-64-v3")
