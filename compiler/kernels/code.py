@@ -45,10 +45,10 @@ class Index:
     def __sub__(self, other: Index | int) -> Index:
         return self if other == 0 else self._with("subi", other)
 
-    def __mul__(self, other: int) -> Index:
+    def __mul__(self, other: Index | int) -> Index:
         return self._with("muli", other)
 
-    def __floordiv__(self, other: int) -> Index:
+    def __floordiv__(self, other: Index | int) -> Index:
         return self._with("divui", other)
 
     def __mod__(self, other: int) -> Index:

@@ -10,15 +10,14 @@ import itertools
 from dataclasses import dataclass
 
 from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.copied import Copied
 from sexpgpu.compiler.kernels.steps import ITSELF, Steps
-from sexpgpu.compiler.kernels.tile import bands, divisor, pack, pack_turned, panels, tile
+from sexpgpu.compiler.kernels.tile import ROWS_OF, WIDEST, bands, divisor, tile
 
 #: Rows of y that are in panels at once.
 DEEPEST = 128
 #: Columns of the result that are one piece of work, and rows where there are many pieces.
 COLUMNS, ROWS = 128, 128
-#: Vectors of columns in a panel: powers of two, as widths mostly are, have no rest.
-WIDTH = 4
 #: Pieces beyond which it does not matter that a thread takes eight of them at once, as IREE has it from sixteen pieces
 #: for two threads on. Fewer are made `FEW`, of which a thread takes one.
 MANY, FEW = 128, 15
@@ -70,33 +69,38 @@ def product(name: str, s: Shape) -> str:
     out = outs[0]   # sums of some of the depth wait here
     row, column = k.place[0] * rows, k.place[1] * columns
     end = k.least(row + rows, s.rows)
-    shares = panels(k, columns, deep, WIDTH)
+    width = min(WIDEST, columns // LANES)
+    high = ROWS_OF[width]
+    copy = Copied.of(k, y, column, deep, columns, s.turned)
+    tall = rows // high
 
-    def block(start: Place, first: bool, last: bool) -> None:
+    def block(start: Index, first: bool, last: bool) -> None:
         """Adds the product of some of the depth."""
-        (pack_turned if s.turned else pack)(k, y, start, column, deep, shares)
-        for some in shares:
-            for p in k.range(0, some.count, 1):
-                at = some.columns(column, p)
-                for r, many in bands(k, row, end, some.rows, s.rows % rows):
-                    places = [(r + m, c) for m in range(many) for c in at]
-                    for buffer in [*outs[not first:], *added[s.bias:]] if last else [out] if first else []:
-                        for m, c in itertools.product(range(many), at[::LINE // LANES]):
-                            buffer.soon(r + m, c, write=buffer in outs)
-                    found = tile(k, 0, deep, lambda i, m, r=r: x.one(r + m, i + start),
-                                 lambda i, n, p=p, some=some: some.packed.load(p, i, n * LANES),
-                                 () if first else [out.load(*place) for place in places], rows=many, width=some.width)
-                    for place, v in zip(places, itertools.chain(*found), strict=True):
-                        out[place] = _sum(v, place, added, s) if last else v
-                    for m in k.range(r, r + many, 1) if s.then.steps and last else ():
-                        for c in at:
-                            for into, value in zip(outs, s.then.of(k, out.load(m, c)), strict=True):
-                                into[m, c] = value
+        copy.fill(start)
+        for c in k.range(0, columns, width * LANES):
+            at = [column + c + n * LANES for n in range(width)]
+            for r, many in bands(k, row, end, high, s.rows % rows):
+                if not last and many == high:
+                    turn = c // (width * LANES) * tall + (r - row) // high
+                    copy.soon(start + deep, turn, tall * (columns // LANES // width))
+                places = [(r + m, c) for m in range(many) for c in at]
+                for buffer in [*outs[not first:], *added[s.bias:]] if last else [out] if first else []:
+                    for m, c2 in itertools.product(range(many), at[::LINE // LANES]):
+                        buffer.soon(r + m, c2, write=buffer in outs)
+                found = tile(k, 0, deep, lambda i, m, r=r: x.one(r + m, i + start),
+                             lambda i, n, c=c: copy.load(i, c + n * LANES),
+                             () if first else [out.load(*place) for place in places], rows=many, width=width)
+                for place, v in zip(places, itertools.chain(*found), strict=True):
+                    out[place] = _sum(v, place, added, s) if last else v
+                for m in k.range(r, r + many, 1) if s.then.steps and last else ():
+                    for n in at:
+                        for into, value in zip(outs, s.then.of(k, out.load(m, n)), strict=True):
+                            into[m, n] = value
 
     if s.depth == deep:
-        block(0, first=True, last=True)
+        block(k.index(0), first=True, last=True)
         return k.text()
-    block(0, first=True, last=False)
+    block(k.index(0), first=True, last=False)
     for start in k.range(deep, s.depth - deep, deep):
         block(start, first=False, last=False)
     block(k.index(s.depth - deep), first=False, last=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.code import LANES, Index, Kernel, Place, Vector
 
 #: Rows and vectors of columns of a tile: with eight sums, each waits for its last multiply-add just as long as that
 #: takes, and six loads are less than the processor does meanwhile.
 ROWS, WIDTH = 4, 2
 #: Rows of a tile by its vectors of columns, where more of the sixteen registers are to spare: twelve sums.
-ROWS_OF = {4: 3, 3: 4, 2: 4, 1: 8}
+ROWS_OF = {4: 3, 2: 4, 1: 8}
+#: Vectors of columns in a tile at most: a power of two, as widths mostly are multiples of.
+WIDEST = 4
 
 
 def tile(k: Kernel, start: Place, end: Place, left: Callable[[Index, int], Vector],
@@ -45,57 +46,6 @@ def divisor(size: int, most: int, least: int) -> int:
         if most < least:
             return 0
     return most
-
-
-@dataclass(frozen=True, slots=True)
-class Panels:
-    """Columns from `first` on, side by side in `count` panels as wide as a tile of `rows` rows and `width` vectors:
-    `packed` is [panel depth columns]."""
-
-    first: int
-    count: int
-    width: int
-    rows: int
-    packed: Buffer
-
-    def places(self) -> Iterator[tuple[int, int, int]]:
-        """Column, panel and column in it, of every vector."""
-        for p in range(self.count):
-            for n in range(self.width):
-                yield self.first + (p * self.width + n) * LANES, p, n * LANES
-
-    def columns(self, left: Index, panel: Index) -> list[Index]:
-        """Of a panel's vectors, where the first of all columns is `left`."""
-        return [left + panel * (self.width * LANES) + (self.first + n * LANES) for n in range(self.width)]
-
-
-def panels(k: Kernel, columns: int, depth: int, width: int) -> list[Panels]:
-    """Scratch for columns, a multiple of `LANES`: panels of `width` vectors, and one of what is left."""
-    whole, rest = divmod(columns // LANES, width)
-    found = [(0, whole, width)] if whole else []
-    found += [(whole * width * LANES, 1, rest)] if rest else []
-    return [Panels(first, count, wide, ROWS_OF[wide], k.scratch(count, depth, wide * LANES))
-            for first, count, wide in found]
-
-
-def pack(k: Kernel, source: Buffer, start: Place, left: Index, depth: int, into: Sequence[Panels]) -> None:
-    """`depth` rows of `source` from `start` on, columns from `left` on. Row by row, for what is side by side in memory
-    comes in one stream, where the columns of one panel can be a page apart."""
-    for i in k.range(0, depth, 1):
-        for some in into:
-            for column, p, n in some.places():
-                some.packed[p, i, n] = source.load(i + start, left + column)
-
-
-def pack_turned(k: Kernel, source: Buffer, start: Place, left: Index, depth: int, into: Sequence[Panels]) -> None:
-    """The same where rows of `source` are the columns."""
-    for some in into:
-        for p in k.range(0, some.count, 1):
-            for n, column in enumerate(some.columns(left, p)):
-                for i in k.range(0, depth, LANES):
-                    block = [source.load(column + m, i + start) for m in range(LANES)]
-                    for m, v in enumerate(turned(block)):
-                        some.packed[p, i + m, n * LANES] = v
 
 
 def turned(block: Sequence[Vector]) -> list[Vector]:

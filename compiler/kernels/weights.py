@@ -1,33 +1,30 @@
 """The gradient of a weight, xᵀ y over all rows, and of the bias, the sum of the rows of y; for processors.
 
 Along the rows both operands lie with long strides, which fall on a few sets of the cache. So a place of the grid, a
-block of the result, copies its columns of some rows of y at a time into panels as wide as a tile, and those of x where
-its rows are too long to be read where they lie, and adds the product to its block.
+block of the result, copies its columns of one operand, some rows at a time, and reads the other where it lies unless
+its rows are too long as well. Sums of the rows so far lie close together too, on the stack.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel
-from sexpgpu.compiler.kernels.tile import bands, divisor, pack, panels, tile
+from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.copied import Copied
+from sexpgpu.compiler.kernels.tile import ROWS_OF, WIDEST, bands, divisor, tile, turned
 
-#: Rows whose panels fit the nearest cache: 8 KiB of x and 16 of y.
+#: Rows that are copied at once: of a tile's columns, 16 KiB, which the nearest cache holds.
 DEEPEST = 128
-#: Rows, at most and at least, and columns of the result that are one piece of work.
+#: Columns of what is read where it lies, at most and at least, and of what is copied, that are one piece of work.
 TALLEST, LOWEST, COLUMNS = 256, 32, 128
-#: The same where x is copied: with the panels of y that is 96 KiB of stack, less than IREE gives by default.
+#: The first of these where both are copied.
 TALLEST_COPIED = 64
 #: Pieces that threads have something to share of. Not many more: from sixteen on, IREE gives one thread eight at once.
 PIECES = 8
-#: Numbers in a row of x up to which it is read where it lies. Longer rows begin in so few sets of the second cache that
-#: those of a panel drive each other out; they are copied.
+#: Numbers in a row up to which it is read where it lies. Longer rows begin in so few sets of the second cache that those
+#: of a block drive each other out; they are copied.
 NARROWEST = 512
-
-#: A buffer, and which columns of it, how many from which on.
-Operand: TypeAlias = tuple[Buffer, Index, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +39,33 @@ class Shape:
 
     @property
     def depth(self) -> int:
-        """Rows that are in panels at once."""
+        """Rows that are copied at once."""
         return divisor(self.rows, DEEPEST, LANES)
 
     @property
-    def piece(self) -> tuple[int, int]:
-        columns = divisor(self.right, COLUMNS, LANES)
-        rows = divisor(self.left, TALLEST_COPIED if self.copied else TALLEST, LANES)
-        while rows > LOWEST and self.left // rows * (self.right // (columns or 1)) < PIECES:
-            rows //= 2
-        return rows, columns
+    def swapped(self) -> bool:
+        """Whether yᵀ x is computed, and turned at the end: of two operands, the one with long rows is copied."""
+        return self.left > NARROWEST >= self.right
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Columns of the operand that is read one number at a time, and of the one read in vectors."""
+        return (self.right, self.left) if self.swapped else (self.left, self.right)
 
     @property
     def copied(self) -> bool:
-        """Whether x is copied as well. Its panels are eight rows of the result high, and so are tiles of 4 x 3 in them;
-        else tiles are 3 x 4."""
-        return self.left > NARROWEST
+        """Whether both are copied."""
+        return self.sides[0] > NARROWEST
+
+    @property
+    def piece(self) -> tuple[int, int]:
+        """Of each of the two, the columns of one piece of work."""
+        single, vectors = self.sides
+        columns = divisor(vectors, COLUMNS, LANES)
+        rows = divisor(single, TALLEST_COPIED if self.copied else TALLEST, LANES)
+        while rows > LOWEST and single // rows * (vectors // (columns or 1)) < PIECES:
+            rows //= 2
+        return rows, columns
 
     @property
     def fits(self) -> bool:
@@ -66,77 +74,82 @@ class Shape:
 
 def gradient(name: str, s: Shape) -> str:
     """Kernel of (x, y) -> xᵀ y [left right], and with `bias` the sum of the rows of y [right]. With `added`, of (x, y,
-    more [left right], flag [1]): if the flag is not 0, the product is added to `more`, which is not read otherwise."""
-    (left, right), depth = s.piece, s.depth
-    k = Kernel(name, (s.left // left, s.right // right),
+    more [left right], flag [1]): if the flag is not 0, `more` is added, which is not read otherwise."""
+    (tall, wide), depth = s.piece, s.depth
+    k = Kernel(name, (s.sides[0] // tall, s.sides[1] // wide),
                [(s.rows, s.left), (s.rows, s.right), *([(s.left, s.right), (1,)] if s.added else ()),
                 (s.left, s.right), *([(s.right,)] if s.bias else ())])
     x, y, *rest = k.buffers
-    more, rest = (rest[:2], rest[2:]) if s.added else ([], rest)
-    out, *bias = rest
-    row, column = k.place[0] * left, k.place[1] * right
-    shares = panels(k, right, depth, 3 if s.copied else 4)
-    xs = k.scratch(left // LANES, depth, LANES) if s.copied else x
+    more, (out, *bias) = (rest[:2], rest[2:]) if s.added else ([], rest)
+    row, column = k.place[0] * tall, k.place[1] * wide
+    single, vectors = (y, x) if s.swapped else (x, y)
+    right = Copied.of(k, vectors, column, depth, wide)
+    copies = [right, Copied.of(k, single, row, depth, tall)] if s.copied else [right]
+    sums = k.scratch(tall, wide)
+    width = min(WIDEST, wide // LANES)
+    high, across = ROWS_OF[width], wide // LANES // width
 
-    _begin(k, (out, row, column), more, bias, s.piece)
-    for start in k.range(0, s.rows, depth):
-        if s.copied:
-            for i in k.range(0, depth, 1):
-                for p in range(left // LANES):
-                    xs[p, i, 0] = x.load(start + i, row + p * LANES)
-        pack(k, y, start, column, depth, shares)
-        for some in shares:
-            for p in k.range(0, some.count, 1):
-                at = some.columns(column, p)
-                for total in bias:
-                    for _ in k.range(k.place[0], 1, 1):
-                        sums = k.carry(0, depth, 1, [total.load(c) for c in at], lambda i, sums, p=p, some=some: [
-                            v + some.packed.load(p, i, n * LANES) for n, v in enumerate(sums)])
-                        for c, v in zip(at, sums, strict=True):
-                            total[c,] = v
-                high = LANES if s.copied else some.rows
-                for q, rows in bands(k, k.index(0), k.index(left), high, left):
-                    if some.count > 1 and rows == high:
-                        _next_rows(k, s, (x, row, left), (y, column, right), start + depth,
-                                   p * (left // high) + q // high, some.count * (left // high))
-                    for part in range(0, rows, some.rows):
-                        many = min(rows, some.rows)
-                        places = [(row + (q + (part + m)), c) for m in range(many) for c in at]
-                        found = tile(k, 0, depth,
-                                     lambda i, m, start=start, q=q, part=part: xs.one(q // LANES, i, part + m)
-                                     if s.copied else x.one(start + i, row + (q + (part + m))),
-                                     lambda i, n, p=p, some=some: some.packed.load(p, i, n * LANES),
-                                     [out.load(*place) for place in places], rows=many, width=some.width)
-                        for place, v in zip(places, itertools.chain(*found), strict=True):
-                            out[place] = v
+    def block(start: Index, last: bool) -> None:
+        """Adds the product of some of the rows."""
+        for copy in copies:
+            copy.fill(start)
+
+        def left(i: Index, q: Place) -> Vector:
+            return copies[1].one(i, q) if s.copied else single.one(start + i, row + q)
+
+        for c in k.range(0, wide, width * LANES):
+            at = [c + n * LANES for n in range(width)]
+            for q, rows in bands(k, k.index(0), k.index(tall), high, tall):
+                for copy in copies if rows == high and not last else ():
+                    turn = c // (width * LANES) * (tall // high) + q // high
+                    copy.soon(start + depth, turn, across * (tall // high))
+                places = [(q + m, n) for m in range(rows) for n in at]
+                found = tile(k, 0, depth, lambda i, m, q=q: left(i, q + m), lambda i, n, at=at: right.load(i, at[n]),
+                             [sums.load(*place) for place in places], rows=rows, width=width)
+                for place, v in zip(places, itertools.chain(*found), strict=True):
+                    sums[place] = v
+
+    for q in k.range(0, tall, 1):
+        for c in range(0, wide, LANES):
+            sums[q, c] = k.splat(0.0)
+    for start in k.range(0, s.rows - depth, depth):
+        block(start, last=False)
+    block(k.index(s.rows - depth), last=True)
+    _store(k, s, sums, out, more)
+    for total in bias:
+        _sum_rows(k, s, y, total)
     return k.text()
 
 
-def _begin(k: Kernel, block: tuple[Buffer, Index, Index], more: list[Buffer], bias: list[Buffer],
-           piece: tuple[int, int]) -> None:
-    """The block of the result and of the bias before the first rows."""
-    (out, row, column), (rows, columns) = block, piece
-    for part in k.range(0, rows, 1):
-        for c in range(0, columns, LANES):
-            out[row + part, column + c] = k.splat(0.0)
+def _store(k: Kernel, s: Shape, sums: Buffer, out: Buffer, more: list[Buffer]) -> None:
+    """The piece of the result, and `more` added to it."""
+    tall, wide = s.piece
+    sides = [(k.place[0] * tall, tall), (k.place[1] * wide, wide)]
+    (row, rows), (column, columns) = reversed(sides) if s.swapped else sides
+    for q in k.range(0, tall, LANES):
+        for c in k.range(0, wide, LANES):
+            square = [sums.load(q + m, c) for m in range(LANES)]
+            for m, v in enumerate(turned(square) if s.swapped else square):
+                at = (row + c + m, column + q) if s.swapped else (row + q + m, column + c)
+                out[at] = v
     if more:
         held, flag = more
         with k.where(flag.one(0)):
-            for part in k.range(0, rows, 1):
+            for q in k.range(row, row + rows, 1):
                 for c in range(0, columns, LANES):
-                    out[row + part, column + c] = held.load(row + part, column + c)
-    for total in bias:
-        for _ in k.range(k.place[0], 1, 1):   # the first of the blocks with the same columns
-            for c in range(0, columns, LANES):
-                total[column + c,] = k.splat(0.0)
+                    at = (q, column + c)
+                    out[at] = out.load(*at) + held.load(*at)
 
 
-def _next_rows(k: Kernel, s: Shape, x: Operand, y: Operand, start: Index, turn: Index, turns: int) -> None:
-    """Has some of the rows come that the next panels are copied from, in the second cache while these are computed:
-    copying them waits for memory, a quarter of the time without this."""
-    each = -(-s.depth // turns)
-    for n in range(each):
-        r = k.least(start + (turn * each + n), s.rows - 1)
-        for source, left, columns in (x, y):
-            for c in range(0, columns, LINE):
-                source.soon(r, left + c)
+def _sum_rows(k: Kernel, s: Shape, y: Buffer, total: Buffer) -> None:
+    """The bias, by the first of the pieces with the same columns of y."""
+    first, size = (1, s.piece[0]) if s.swapped else (0, s.piece[1])
+    column = k.place[1 - first] * size
+    width = divisor(size // LANES, 8, 1)
+    for _ in k.range(k.place[first], 1, 1):
+        for c in k.range(column, column + size, width * LANES):
+            at = [c + n * LANES for n in range(width)]
+            found = k.carry(0, s.rows, 1, [k.splat(0.0)] * width,
+                            lambda i, sums, at=at: [v + y.load(i, n) for v, n in zip(sums, at, strict=True)])
+            for n, v in zip(at, found, strict=True):
+                total[n,] = v
