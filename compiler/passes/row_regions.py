@@ -59,7 +59,7 @@ class Region:
                 result = op.results[0]
                 if op.name == "stablehlo.reshape":
                     known[result] = known[op.operands[0]]
-                elif is_spread(op, self.group):
+                elif is_spread(op, self.group) and op.operands[0] not in inputs:
                     known[result] = hlo.broadcast_in_dim(known[op.operands[0]], self.group.shape, range(len(row)))
                 elif self.group.is_row(result) and op.name != "stablehlo.reduce":
                     attributes = {name: op.attributes[name] for name in op.attributes}

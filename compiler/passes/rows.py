@@ -25,6 +25,7 @@ from sexpgpu.compiler.passes.row_groups import (
     closure,
     groups_of,
     is_constant,
+    is_copied,
     is_elementwise,
     owner_of,
     producers,
@@ -76,7 +77,7 @@ class _Kernel:
     def _wanted(self, owner: ir.Operation, value: ir.Value, inputs: list[ir.Value]) -> bool:
         if value in self.group.products:
             return False
-        if is_constant(value):
+        if is_constant(value) and not is_copied(owner):
             # Equal inside and outside, and so shared: it is the kernel's, or it is not.
             return owner.name != "stablehlo.constant" and all(u.owner.operation in self.ops for u in value.uses)
         if owner.name in MADE or NUMBER in owner.attributes:
@@ -87,7 +88,8 @@ class _Kernel:
             return False
         if all(u.owner.operation in self.ops for u in value.uses):
             return True
-        if any(is_constant(v) and owner_of(v).name != "stablehlo.constant" for v in owner.operands):
+        if any(is_constant(v) and owner_of(v).name != "stablehlo.constant" and not is_copied(owner_of(v))
+               for v in owner.operands):
             return False
         wide = {v for v in owner.operands if v not in inputs and not self._small(v)}
         return len(wide) <= 1
