@@ -171,6 +171,9 @@ class Kernel:
     def least(self, a: Index, b: Index | int) -> Index:
         return self.make(Index, f"arith.minui {self.at(a)}, {self.at(b)} : index")
 
+    def most(self, a: Index, b: Index | int) -> Index:
+        return self.make(Index, f"arith.maxui {self.at(a)}, {self.at(b)} : index")
+
     def splat(self, number: float) -> Vector:
         text = f"{number:.9e}" if isfinite(number) else f"0x{struct.pack('>f', number).hex().upper()}"
         return Vector(self, self._constant(f"dense<{text}> : {_VECTOR}"))

@@ -18,9 +18,12 @@ from sexpgpu.compiler.kernels.tile import ROWS_OF, WIDEST, bands, divisor, tile
 DEEPEST = 128
 #: Columns of the result that are one piece of work, and rows where there are many pieces.
 COLUMNS, ROWS = 128, 128
-#: Pieces beyond which it does not matter that a thread takes eight of them at once, as IREE has it from sixteen pieces
-#: for two threads on. Fewer are made `FEW`, of which a thread takes one.
-MANY, FEW = 128, 15
+#: Pieces of which a thread takes one at a time, and pieces beyond which it does not matter that it takes eight at once,
+#: as IREE has it from sixteen pieces for two threads on.
+FEW, MANY = 15, 128
+#: Blocks of columns at the end that are cut into pieces of fewer rows where the others are a piece each: threads that
+#: are not equally fast finish together.
+LAST = 2
 #: What rows of a piece are a multiple of, so that tiles of three, four and eight rows fit.
 STEP = 24
 
@@ -45,41 +48,67 @@ class Shape:
         return divisor(self.depth, DEEPEST, LANES)
 
     @property
-    def piece(self) -> tuple[int, int]:
-        """Rows, of which the last piece may have fewer, and columns."""
-        columns = divisor(self.columns, COLUMNS, LANES)
-        across = self.columns // (columns or 1)
-        if -(-self.rows // ROWS) * across >= MANY:
-            return ROWS // STEP * STEP, columns
-        return -(-self.rows // (max(1, FEW // across) * STEP)) * STEP, columns
+    def across(self) -> int:
+        """Blocks of columns."""
+        return self.columns // self.wide
+
+    @property
+    def wide(self) -> int:
+        return divisor(self.columns, COLUMNS, LANES)
+
+    def _cut(self, pieces: int) -> int:
+        """Rows of each of so many pieces, of which the last may have fewer."""
+        return -(-self.rows // (pieces * STEP)) * STEP
+
+    @property
+    def tall(self) -> int:
+        """Rows of a piece."""
+        if -(-self.rows // ROWS) * self.across >= MANY:
+            return ROWS // STEP * STEP
+        return self._cut(max(1, FEW // self.across))
+
+    @property
+    def last(self) -> int:
+        """Rows of a piece of the last blocks of columns."""
+        if self.tall < self.rows or self.across > FEW - LAST:
+            return self.tall
+        return self._cut((FEW - self.across + LAST) // LAST)
 
     @property
     def fits(self) -> bool:
-        return self.deep > 0 and self.rows % LANES == 0 and self.columns % LANES == 0
+        return self.deep > 0 and self.wide > 0 and self.rows % LANES == 0
 
 
 def product(name: str, s: Shape) -> str:
     """Kernel of (x, y, bias?, others…, factor?) -> results, each [rows columns]."""
-    (rows, columns), deep, whole = s.piece, s.deep, [s.rows, s.columns]
-    k = Kernel(name, (-(-s.rows // rows), s.columns // columns),
+    columns, deep, whole = s.wide, s.deep, [s.rows, s.columns]
+    first, parts = s.across - LAST, -(-s.rows // s.last)
+    even = s.last == s.tall
+    k = Kernel(name, (parts, s.across) if even else (first + LAST * parts,),
                [(s.rows, s.depth), (s.columns, s.depth) if s.turned else (s.depth, s.columns),
                 *([(s.columns,)] if s.bias else ()), *[whole] * (s.others + s.factor + len(s.then.results))])
     x, y, *added = k.buffers
     added, outs = added[:-len(s.then.results)], added[-len(s.then.results):]
     out = outs[0]   # sums of some of the depth wait here
-    row, column = k.place[0] * rows, k.place[1] * columns
-    end = k.least(row + rows, s.rows)
+    if even:
+        row, block_, height = k.place[0] * s.tall, k.place[1], s.tall
+    else:
+        after = k.most(k.place[0], first) - first   # 0 before the last blocks of columns
+        row = after % parts * s.last
+        block_ = k.least(k.place[0], after // parts + first)
+        height = k.index(s.tall) - k.least(k.place[0] // first, 1) * (s.tall - s.last)
+    column, end = block_ * columns, k.least(row + height, s.rows)
     width = min(WIDEST, columns // LANES)
     high = ROWS_OF[width]
     copy = Copied.of(k, y, column, deep, columns, s.turned)
-    tall = rows // high
+    tall = s.tall // high
 
     def block(start: Index, first: bool, last: bool) -> None:
         """Adds the product of some of the depth."""
         copy.fill(start)
         for c in k.range(0, columns, width * LANES):
             at = [column + c + n * LANES for n in range(width)]
-            for r, many in bands(k, row, end, high, s.rows % rows):
+            for r, many in bands(k, row, end, high, s.rows):
                 if not last and many == high:
                     turn = c // (width * LANES) * tall + (r - row) // high
                     copy.soon(start + deep, turn, tall * (columns // LANES // width))
