@@ -16,8 +16,9 @@ class KernelCalls:
         self._names: dict[tuple[Callable[..., str], Hashable], str] = {}
 
     def call(self, kernel: Callable[[str, Hashable], str], shape: Hashable, operands: Sequence[ir.Value],
-             results: Sequence[Sequence[int]]) -> list[ir.Value]:
-        """At the insertion point: `kernel`, a function of a name and `shape` to a text, on these operands."""
+             results: Sequence[Sequence[int]], onto: Sequence[int] = ()) -> list[ir.Value]:
+        """At the insertion point: `kernel`, a function of a name and `shape` to a text, on these operands. A result
+        lies where the operand of this number in `onto` lay, or in memory of its own (-1, or `onto` is empty)."""
         name = self._names.get((kernel, shape))
         if name is None:
             what = f"{kernel.__module__.rpartition('.')[2]}_{kernel.__name__}"
@@ -26,4 +27,5 @@ class KernelCalls:
             parsed.body.operations[0].operation.clone(ir.InsertionPoint.at_block_begin(self._module.body))
         return list(hlo.make("flow.dispatch", [hlo.tensor_type(r, "f32") for r in results], operands, {
             "entry_points": ir.Attribute.parse(f"[@{name}::@{name}]"),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0])}).results)
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
+            **({"tied_operands": ir.Attribute.parse(f"[{', '.join(f'{i} : index' for i in onto)}]")} if onto else {})}).results)

@@ -4,6 +4,11 @@ They are elementwise of the same tensors: of AdamW two moments and a parameter, 
 code generator makes a kernel of each where one reads another, so that what is new goes to memory and comes back, and
 one more for what scales the gradient, which its norm needs as well. Here a scale is computed again for each that reads
 it.
+
+A new value takes the memory of the old one: written to memory of its own, each line of that would be read first, and
+twice as much would be in the caches' way. IREE copies where the old value is still wanted after, but takes for granted
+that no two globals share memory, as those do that begin with equal values. So whatever else is stored in such a global
+is a copy (`_own_memory`).
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.kernels import elementwise as kernels
 from sexpgpu.compiler.kernels.code import LANES
-from sexpgpu.compiler.kernels.steps import OPERATIONS, Steps
+from sexpgpu.compiler.kernels.steps import ITSELF, OPERATIONS, Steps
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.kernel_calls import KernelCalls
@@ -87,7 +92,19 @@ def _stored(block: ir.Block) -> list[list[ir.Operation]]:
     return [stores for stores, _ in groups if len(stores) > 1]
 
 
-def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> None:
+def _global(op: ir.Operation) -> str:
+    return str(ir.FlatSymbolRefAttr(op.attributes["global"]).value)
+
+
+def _old(store: ir.Operation, tensors: Sequence[ir.Value]) -> int:
+    """Which of the tensors the value that is stored replaces; -1 for none."""
+    loads = [op.operation for op in store.block.operations
+             if op.operation.name == "util.global.load" and _global(op.operation) == _global(store)]
+    return tensors.index(loads[0].results[0]) if len(loads) == 1 and loads[0].results[0] in tensors else -1
+
+
+def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> list[str]:
+    """The globals whose values are changed in place."""
     values = [s.operands[0] for s in stores]
     shape = hlo.shape_of(values[0])
     program = _Program()
@@ -96,17 +113,34 @@ def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> None:
     read = [*program.tensors, *program.scalars]
     if any(hlo.shape_of(v) != shape for v in values) or len(program.ops) > MOST or len(read) > MOST_READ or \
             any((op := maker(v)) is not None and not op.is_before_in_block(stores[0]) for v in read):
-        return
+        return []
     size = prod(shape)
-    kernel = kernels.Shape(size, len(program.tensors), len(program.scalars), program.steps(values))
+    onto = tuple(_old(store, program.tensors) for store in stores)
+    kernel = kernels.Shape(size, len(program.tensors), len(program.scalars), program.steps(values), onto)
     with ir.InsertionPoint(stores[0]), stores[0].location:
         operands = [*(hlo.reshape(v, [size]) for v in program.tensors), *(hlo.reshape(v, [1]) for v in program.scalars)]
-        for store, new in zip(stores, made.call(kernels.elementwise, kernel, operands, [[size]] * len(values)),
-                              strict=True):
+        for store, new in zip(stores, made.call(kernels.elementwise, kernel, operands, [[size]] * len(values),
+                                               onto), strict=True):
             store.operands[0] = hlo.reshape(new, shape)
     for op in reversed(program.ops):
         if not any(True for _ in op.results[0].uses):
             op.erase()
+    return [_global(store) for store, i in zip(stores, onto, strict=True) if i >= 0]
+
+
+def _own_memory(module: ir.Module, changed: Sequence[str], made: KernelCalls) -> None:
+    """What other functions store in these globals is a copy. Each has a number that the kernel does not need, for equal
+    copies of equal values would be one."""
+    for func in fn.functions(module):
+        stores = [op for op in fn.walk(fn.body(func)) if op.name == "util.global.store" and _global(op) in changed]
+        for number, store in enumerate(stores if fn.symbol(func) != "update" else ()):
+            value = store.operands[0]
+            size = prod(hlo.shape_of(value))
+            kernel = kernels.Shape(size, 1, 1, ITSELF, (-1,))
+            with ir.InsertionPoint(store), store.location:
+                operands = [hlo.reshape(value, [size]), hlo.splat(number, [1], "f32")]
+                copy, = made.call(kernels.elementwise, kernel, operands, [[size]])
+                store.operands[0] = hlo.reshape(copy, hlo.shape_of(value))
 
 
 def _apart(block: ir.Block) -> None:
@@ -126,8 +160,8 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     if func is None:
         return
     made, block = KernelCalls(module), fn.body(func)
-    for stores in _stored(block):
-        _rewrite(stores, made)
+    changed = [name for stores in _stored(block) for name in _rewrite(stores, made)]
+    _own_memory(module, changed, made)
     _apart(block)
 
 
