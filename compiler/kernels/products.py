@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel, Vector
 from sexpgpu.compiler.kernels.copied import Copied
 from sexpgpu.compiler.kernels.steps import ITSELF, Steps
 from sexpgpu.compiler.kernels.tile import ROWS_OF, WIDEST, bands, divisor, tile
@@ -75,6 +75,12 @@ class Shape:
         return self._cut((FEW - self.across + LAST) // LAST)
 
     @property
+    def grid(self) -> tuple[int, ...]:
+        """Pieces of the same height by rows and columns, or all in a row."""
+        parts = -(-self.rows // self.last)
+        return (parts, self.across) if self.last == self.tall else (self.across + LAST * (parts - 1),)
+
+    @property
     def fits(self) -> bool:
         return self.deep > 0 and self.wide > 0 and self.rows % LANES == 0
 
@@ -82,22 +88,13 @@ class Shape:
 def product(name: str, s: Shape) -> str:
     """Kernel of (x, y, bias?, others…, factor?) -> results, each [rows columns]."""
     columns, deep, whole = s.wide, s.deep, [s.rows, s.columns]
-    first, parts = s.across - LAST, -(-s.rows // s.last)
-    even = s.last == s.tall
-    k = Kernel(name, (parts, s.across) if even else (first + LAST * parts,),
-               [(s.rows, s.depth), (s.columns, s.depth) if s.turned else (s.depth, s.columns),
-                *([(s.columns,)] if s.bias else ()), *[whole] * (s.others + s.factor + len(s.then.results))])
+    k = Kernel(name, s.grid, [
+        (s.rows, s.depth), (s.columns, s.depth) if s.turned else (s.depth, s.columns),
+        *([(s.columns,)] if s.bias else ()), *[whole] * (s.others + s.factor + len(s.then.results))])
     x, y, *added = k.buffers
     added, outs = added[:-len(s.then.results)], added[-len(s.then.results):]
     out = outs[0]   # sums of some of the depth wait here
-    if even:
-        row, block_, height = k.place[0] * s.tall, k.place[1], s.tall
-    else:
-        after = k.most(k.place[0], first) - first   # 0 before the last blocks of columns
-        row = after % parts * s.last
-        block_ = k.least(k.place[0], after // parts + first)
-        height = k.index(s.tall) - k.least(k.place[0] // first, 1) * (s.tall - s.last)
-    column, end = block_ * columns, k.least(row + height, s.rows)
+    row, end, column = _piece(k, s)
     width = min(WIDEST, columns // LANES)
     high = ROWS_OF[width]
     copy = Copied.of(k, y, column, deep, columns, s.turned)
@@ -112,10 +109,10 @@ def product(name: str, s: Shape) -> str:
                 if not last and many == high:
                     turn = c // (width * LANES) * tall + (r - row) // high
                     copy.soon(start + deep, turn, tall * (columns // LANES // width))
-                places = [(r + m, c) for m in range(many) for c in at]
+                places = [(r + m, n) for m in range(many) for n in at]
                 for buffer in [*outs[not first:], *added[s.bias:]] if last else [out] if first else []:
-                    for m, c2 in itertools.product(range(many), at[::LINE // LANES]):
-                        buffer.soon(r + m, c2, write=buffer in outs)
+                    for m, n in itertools.product(range(many), at[::LINE // LANES]):
+                        buffer.soon(r + m, n, write=buffer in outs)
                 found = tile(k, 0, deep, lambda i, m, r=r: x.one(r + m, i + start),
                              lambda i, n, c=c: copy.load(i, c + n * LANES),
                              () if first else [out.load(*place) for place in places], rows=many, width=width)
@@ -134,6 +131,18 @@ def product(name: str, s: Shape) -> str:
         block(start, first=False, last=False)
     block(k.index(s.depth - deep), first=False, last=True)
     return k.text()
+
+
+def _piece(k: Kernel, s: Shape) -> tuple[Index, Index, Index]:
+    """Of this piece the first row, the one after the last, and the first column."""
+    if s.last == s.tall:
+        row = k.place[0] * s.tall
+        return row, k.least(row + s.tall, s.rows), k.place[1] * s.wide
+    tall, parts = s.across - LAST, -(-s.rows // s.last)
+    after = k.most(k.place[0], tall) - tall   # 0 before the last blocks of columns
+    row = after % parts * s.last
+    height = k.index(s.tall) - k.least(k.place[0] // tall, 1) * (s.tall - s.last)
+    return row, k.least(row + height, s.rows), k.least(k.place[0], after // parts + tall) * s.wide
 
 
 def _sum(value: Vector, at: tuple[Index, Index], added: list[Buffer], s: Shape) -> Vector:

@@ -9,7 +9,7 @@ from sexpgpu.compiler.kernels.code import LANES, Index, Kernel, Place, Vector
 #: Rows and vectors of columns of a tile: with eight sums, each waits for its last multiply-add just as long as that
 #: takes, and six loads are less than the processor does meanwhile.
 ROWS, WIDTH = 4, 2
-#: Rows of a tile by its vectors of columns, where more of the sixteen registers are to spare: twelve sums.
+#: Rows of a tile by its vectors of columns, where more of the sixteen registers are to spare: twelve sums, or eight.
 ROWS_OF = {4: 3, 2: 4, 1: 8}
 #: Vectors of columns in a tile at most: a power of two, as widths mostly are multiples of.
 WIDEST = 4

@@ -22,8 +22,8 @@ TALLEST, LOWEST, COLUMNS = 256, 32, 128
 TALLEST_COPIED = 64
 #: Pieces that threads have something to share of. Not many more: from sixteen on, IREE gives one thread eight at once.
 PIECES = 8
-#: Numbers in a row up to which it is read where it lies. Longer rows begin in so few sets of the second cache that those
-#: of a block drive each other out; they are copied.
+#: Numbers in a row up to which it is read where it lies. Longer rows begin in so few sets of the second cache that
+#: those of a block drive each other out; they are copied.
 NARROWEST = 512
 
 

@@ -25,7 +25,8 @@ class KernelCalls:
             name = self._names[kernel, shape] = f"{what}_{len(self._names)}"
             parsed = ir.Module.parse(kernel(name, shape))   # holds the operation until it is cloned
             parsed.body.operations[0].operation.clone(ir.InsertionPoint.at_block_begin(self._module.body))
+        tied = ir.Attribute.parse(f"[{', '.join(f'{i} : index' for i in onto or [-1] * len(results))}]")
         return list(hlo.make("flow.dispatch", [hlo.tensor_type(r, "f32") for r in results], operands, {
             "entry_points": ir.Attribute.parse(f"[@{name}::@{name}]"),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
-            **({"tied_operands": ir.Attribute.parse(f"[{', '.join(f'{i} : index' for i in onto)}]")} if onto else {})}).results)
+            "tied_operands": tied}).results)

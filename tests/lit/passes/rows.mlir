@@ -47,6 +47,35 @@ func.func @softmax(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   return %6 : tensor<64x128xf32>
 }
 
+// Of a tensor that no cache holds it is computed twice. What compares with the numbers of the classes compares inside.
+// CHECK-LABEL: func.func @large
+// CHECK: flow.dispatch.region -> (tensor<512x4096xf32>)
+// CHECK-DAG: linalg.generic {{.*}} ins(%{{.*}} : tensor<512xi32>)
+// CHECK-DAG: linalg.generic {{.*}} ins(%{{.*}} : tensor<4096xi32>)
+// CHECK: stablehlo.compare EQ
+// CHECK: stablehlo.exponential
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: stablehlo.divide
+// CHECK: flow.return
+// CHECK-NOT: flow.dispatch.region
+func.func @large(%x: tensor<512x4096xf32>, %t: tensor<512xi32>) -> (tensor<512x4096xf32>, tensor<512x4096xi1>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %numbers = stablehlo.iota dim = 0 : tensor<4096xi32>
+  %classes = stablehlo.broadcast_in_dim %numbers, dims = [1] : (tensor<4096xi32>) -> tensor<512x4096xi32>
+  %target = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<512xi32>) -> tensor<512x4096xi32>
+  %there = stablehlo.compare EQ, %target, %classes, SIGNED : (tensor<512x4096xi32>, tensor<512x4096xi32>) -> tensor<512x4096xi1>
+  %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<512x4096xf32>, tensor<f32>) -> tensor<512xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<512xf32>) -> tensor<512x4096xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<512x4096xf32>
+  %3 = stablehlo.exponential %2 : tensor<512x4096xf32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x4096xf32>, tensor<f32>) -> tensor<512xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<512xf32>) -> tensor<512x4096xf32>
+  %6 = stablehlo.divide %3, %5 : tensor<512x4096xf32>
+  %7 = stablehlo.select %there, %3, %6 : tensor<512x4096xi1>, tensor<512x4096xf32>
+  return %7, %there : tensor<512x4096xf32>, tensor<512x4096xi1>
+}
+
 // One sum whose result goes elsewhere is left to the code generator.
 // CHECK-LABEL: func.func @lone
 // CHECK-NOT: flow.dispatch.region

@@ -7,6 +7,9 @@ import json
 import iree.runtime as rt
 import numpy as np
 
+#: What kernels for a processor may take, and as much again (the runtime's `STACK`); IREE's default is 128 KiB.
+rt.flags.parse_flags("--task_worker_stack_size=2097152")
+
 ELEMENTS = {
     "float32": rt.HalElementType.FLOAT_32, "float64": rt.HalElementType.FLOAT_64, "float16": rt.HalElementType.FLOAT_16,
     "bfloat16": rt.HalElementType.BFLOAT_16, "int8": rt.HalElementType.SINT_8, "int16": rt.HalElementType.SINT_16,

@@ -29,8 +29,8 @@ TARGET = parse_target("cpu:x86-64-v3")
 
 #: Rows, columns of the left operand, columns of the right one; and whether there is a kernel.
 SIZES = [(64, 128, 128, True), (72, 136, 128, True), (2048, 8, 72, True), (1000, 40, 32, True), (512, 256, 104, True),
-         (256, 48, 640, True), (136, 1288, 8, True), (1001, 40, 32, False), (512, 60, 64, False), (512, 64, 60, False),
-         (16, 16, 16, False)]
+         (256, 48, 640, True), (136, 1288, 8, True), (200, 24, 1152, True), (256, 1024, 96, True),
+         (128, 640, 640, True), (1001, 40, 32, False), (512, 60, 64, False), (512, 64, 60, False), (16, 16, 16, False)]
 
 
 def tensor(*shape: int) -> str:
@@ -197,12 +197,17 @@ def test_threads_have_the_stack_a_kernel_may_take(tmp_path: Path, monkeypatch: p
                                                         [[128, 128]])
         (tmp_path / "f.vmfb").write_bytes(generate(module, TARGET, CompileOptions()))
     code = f"""
-import numpy as np
 from pathlib import Path
+import iree.runtime as rt
+import numpy as np
 from sexpgpu.runtime.session.device import Device
-Device("local-task", 2)
-from runner import Program
-ones = np.ones((2048, 128), np.float32)
-assert (Program(Path({str(tmp_path / "f.vmfb")!r}).read_bytes()).call("f", ones, ones)[0] == 2048).all()
+device, instance, out = Device("local-task", 2), rt.VmInstance(), rt.VmVariantList(1)
+module = rt.VmModule.copy_buffer(instance, Path({str(tmp_path / "f.vmfb")!r}).read_bytes())
+context = rt.VmContext(instance, [rt.create_hal_module(instance, device.hal), module])
+given = rt.VmVariantList(2)
+for _ in range(2):
+    given.push_ref(device.copy(np.ones((2048, 128), np.float32), "f32"))
+context.invoke(module.lookup_function("f"), given, out)
+assert (device.get(out.get_as_object(0, rt.HalBufferView), "f32") == 2048).all()
 """
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", code], check=True)
