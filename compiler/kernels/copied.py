@@ -28,7 +28,7 @@ class Copied:
 
     @classmethod
     def of(cls, k: Kernel, source: Buffer, left: Index, rows: int, columns: int, turned: bool = False) -> Copied:
-        return cls(k, source, left, rows, columns, turned, k.scratch(rows, (columns // LINE | 1) * LINE))
+        return cls(k, source, left, rows, columns, turned, k.scratch(rows, (-(-columns // LINE) | 1) * LINE))
 
     def load(self, i: Place, column: Place) -> Vector:
         return self.held.load(i, column)
