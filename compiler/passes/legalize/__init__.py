@@ -22,10 +22,11 @@ from sexpgpu.compiler.passes.legalize.powers import POWER
 from sexpgpu.compiler.passes.legalize.reductions import APART
 from sexpgpu.compiler.passes.legalize.returns import RETURNED
 from sexpgpu.compiler.passes.legalize.wayround import WayRound
+from sexpgpu.compiler.passes.legalize.widening import WIDENED
 from sexpgpu.diagnostics import one_of
 
 WAY_ROUNDS: tuple[WayRound, ...] = (UNSIGNED, MASK, COUNTER, GATHER, SCATTER, POWER, NEGATED_SUM, WIDE_BF16, MANY,
-                                    BARRIER, CONSTANT_LOOP, APART, RETURNED, WIDE_FILL)
+                                    BARRIER, CONSTANT_LOOP, APART, RETURNED, WIDE_FILL, WIDENED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,11 +319,39 @@ def test_axes_apart(vulkan: str, tmp_path) -> None:
     assert not np.allclose(found(without="axes-apart"), want, atol=1e-2)
 
 
+TWICE = """func.func @f(%x: tensor<8x17xi8>) -> tensor<8x17xi32> {
+  %w = stablehlo.convert %x : (tensor<8x17xi8>) -> tensor<8x17xi32>
+  %n = stablehlo.not %w : tensor<8x17xi32>
+  %a = stablehlo.broadcast_in_dim %n, dims = [0, 2] : (tensor<8x17xi32>) -> tensor<8x8x17xi32>
+  %b = stablehlo.broadcast_in_dim %n, dims = [1, 2] : (tensor<8x17xi32>) -> tensor<8x8x17xi32>
+  %c = stablehlo.compare LT, %b, %a, SIGNED : (tensor<8x8x17xi32>, tensor<8x8x17xi32>) -> tensor<8x8x17xi1>
+  %one = stablehlo.constant dense<1> : tensor<8x8x17xi32>
+  %none = stablehlo.constant dense<0> : tensor<8x8x17xi32>
+  %s = stablehlo.select %c, %one, %none : tensor<8x8x17xi1>, tensor<8x8x17xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1]
+     : (tensor<8x8x17xi32>, tensor<i32>) -> tensor<8x17xi32>
+  return %r : tensor<8x17xi32> }"""
+
+
+def test_widened_twice(vulkan: str, tmp_path) -> None:
+    """Without, about one call in five is wrong."""
+    x = RNG.integers(-127, 127, (8, 17)).astype(np.int8)
+    want = (x[None] > x[:, None]).sum(1)
+
+    def right(calls: int, **how: str) -> list[bool]:
+        program = Program(compiled(TWICE, "vulkan", tmp_path, **how), vulkan)
+        return [np.array_equal(program.call("f", x)[0], want) for _ in range(calls)]
+
+    assert all(right(100))
+    assert not all(right(500, without="widened-twice"))
+
+
 def test_every_way_round_has_a_test() -> None:
     assert {w.name for w in WAY_ROUNDS} == {"unsigned-convert", "mask-convert", "gather-clamp", "scatter-drop",
                                             "power", "negated-sum", "wide-bf16-dot", "many-operands",
                                             "barrier", "constant-loop", "counter-convert", "axes-apart",
-                                            "returned-argument", "wide-fill"}
+                                            "returned-argument", "wide-fill", "widened-twice"}
 
 
 def test_an_unknown_name_is_refused() -> None:
