@@ -28,8 +28,6 @@ PRODUCTS = ("linalg.matmul", "linalg.batch_matmul", "stablehlo.dot_general", "st
 
 #: Shorter rows are no work for a kernel of rows, longer ones do not stay in the nearest cache between its sums.
 SHORTEST, LONGEST = 16, 8192
-#: Numbers that are no longer in a cache when they are read again: an exponential is computed twice in less time.
-LARGE = 1 << 20
 #: Rows times columns below which the start of a kernel is what takes time, and fusion is IREE's own.
 FEWEST = 1 << 12
 #: Operations and reductions of one kernel.
@@ -130,7 +128,7 @@ def _fits(op: ir.Operation, group: Group) -> bool:
     result = op.results[0]
     if is_sum(op):
         return (shape_of(op.operands[0]) == group.shape and group.sums < MOST_SUMS
-                and (op.operands[0] not in group.dear or prod(group.shape) >= LARGE))
+                and op.operands[0] not in group.dear)
     if is_elementwise(op):
         return shape_of(result) == group.shape or group.is_row(result)
     if op.name == "stablehlo.reshape":
