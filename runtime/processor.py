@@ -25,7 +25,7 @@ FEATURES: dict[str, str] = {
     "bf16": "bf16", "i8mm": "i8mm", "lse": "atomics", "sve": "sve", "sve2": "sve2",
 }
 
-#: Bytes of stack that a kernel for a processor may take: tiles of rows and panels of products lie there. Devices that
+#: Bytes of stack that a kernel for a processor may take: tiles of rows, and what products copy, lie there. Devices that
 #: start threads of their own give each twice as much (IREE's default is 128 KiB).
 STACK = 1 << 20
 

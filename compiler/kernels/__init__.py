@@ -1,6 +1,6 @@
 """Kernels for processors, written as loops over vectors: the code generator takes them as they are.
 
-`code` writes them, `tile` is the product of small blocks that most of them are made of, `steps` what is computed number
-by number, and each other file is one kernel, or two. Passes (`attention`, `dense`, `weights` and `updates` in
-`compiler/passes`) put them where their operations stand.
+`code` writes them, `tile` is the product of small blocks that most of them are made of, `copied` a block of a matrix
+that a tile reads, `steps` what is computed number by number, and each other file is one kernel, or two. Passes
+(`attention`, `dense`, `weights` and `updates` in `compiler/passes`) put them where their operations stand.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel, Place
 from sexpgpu.compiler.kernels.tile import turned
 
 
@@ -29,12 +29,6 @@ class Copied:
     @classmethod
     def of(cls, k: Kernel, source: Buffer, left: Index, rows: int, columns: int, turned: bool = False) -> Copied:
         return cls(k, source, left, rows, columns, turned, k.scratch(rows, (-(-columns // LINE) | 1) * LINE))
-
-    def load(self, i: Place, column: Place) -> Vector:
-        return self.held.load(i, column)
-
-    def one(self, i: Place, column: Place) -> Vector:
-        return self.held.one(i, column)
 
     def fill(self, start: Place) -> None:
         """Copies the rows from `start` on. Row by row, for what is side by side in memory comes in one stream."""

@@ -1,7 +1,7 @@
 """x y of f32, what is added to it, and what is computed of the sum, for processors.
 
-A place of the grid, a block of the result, copies its columns of some rows of y into panels as wide as a tile (or its
-rows, turned), and reads x where it lies: a tile takes three of its rows, one number of each at a time.
+A place of the grid, a block of the result, copies its columns of some rows of y (or its rows, turned), and reads x
+where it lies: a tile takes three of its rows, one number of each at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sexpgpu.compiler.kernels.copied import Copied
 from sexpgpu.compiler.kernels.steps import ITSELF, Steps
 from sexpgpu.compiler.kernels.tile import ROWS_OF, WIDEST, bands, divisor, tile
 
-#: Rows of y that are in panels at once.
+#: Rows of y that are copied at once.
 DEEPEST = 128
 #: Columns of the result that are one piece of work, and rows where there are many pieces.
 COLUMNS, ROWS = 128, 128
@@ -114,7 +114,7 @@ def product(name: str, s: Shape) -> str:
                     for m, n in itertools.product(range(many), at[::LINE // LANES]):
                         buffer.soon(r + m, n, write=buffer in outs)
                 found = tile(k, 0, deep, lambda i, m, r=r: x.one(r + m, i + start),
-                             lambda i, n, c=c: copy.load(i, c + n * LANES),
+                             lambda i, n, c=c: copy.held.load(i, c + n * LANES),
                              () if first else [out.load(*place) for place in places], rows=many, width=width)
                 for place, v in zip(places, itertools.chain(*found), strict=True):
                     out[place] = _sum(v, place, added, s) if last else v

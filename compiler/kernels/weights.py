@@ -95,7 +95,7 @@ def gradient(name: str, s: Shape) -> str:
             copy.fill(start)
 
         def left(i: Index, q: Place) -> Vector:
-            return copies[1].one(i, q) if s.copied else single.one(start + i, row + q)
+            return copies[1].held.one(i, q) if s.copied else single.one(start + i, row + q)
 
         for c in k.range(0, wide, width * LANES):
             at = [c + n * LANES for n in range(width)]
@@ -104,7 +104,8 @@ def gradient(name: str, s: Shape) -> str:
                     turn = c // (width * LANES) * (tall // high) + q // high
                     copy.soon(start + depth, turn, across * (tall // high))
                 places = [(q + m, n) for m in range(rows) for n in at]
-                found = tile(k, 0, depth, lambda i, m, q=q: left(i, q + m), lambda i, n, at=at: right.load(i, at[n]),
+                found = tile(k, 0, depth, lambda i, m, q=q: left(i, q + m),
+                             lambda i, n, at=at: right.held.load(i, at[n]),
                              [sums.load(*place) for place in places], rows=rows, width=width)
                 for place, v in zip(places, itertools.chain(*found), strict=True):
                     sums[place] = v

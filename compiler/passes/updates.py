@@ -13,7 +13,7 @@ is a copy (`_own_memory`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from math import prod
 
 from iree.compiler import ir
@@ -71,7 +71,8 @@ class _Program:
 
 def _stored(block: ir.Block) -> list[list[ir.Operation]]:
     """Stores of f32 tensors that are computed element by element, those together that have operations in common."""
-    groups: list[tuple[list[ir.Operation], list[ir.Operation]]] = []
+    groups: list[list[ir.Operation]] = []
+    group_of: dict[ir.Operation, list[ir.Operation]] = {}
     for op in [o.operation for o in block.operations if o.operation.name == "util.global.store"]:
         value = op.operands[0]
         shape = hlo.shape_of(value) if isinstance(value.type, ir.RankedTensorType) else ()
@@ -82,28 +83,28 @@ def _stored(block: ir.Block) -> list[list[ir.Operation]]:
             continue
         program = _Program()
         program.reach(value)
-        for stores, ops in groups:
-            if any(o in ops for o in program.ops):
-                stores.append(op)
-                ops += program.ops
-                break
-        else:
-            groups.append(([op], program.ops))
-    return [stores for stores, _ in groups if len(stores) > 1]
+        group = next((group_of[o] for o in program.ops if o in group_of), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(op)
+        for made_by in program.ops:
+            group_of.setdefault(made_by, group)
+    return [stores for stores in groups if len(stores) > 1]
 
 
 def _global(op: ir.Operation) -> str:
     return str(ir.FlatSymbolRefAttr(op.attributes["global"]).value)
 
 
-def _old(store: ir.Operation, tensors: Sequence[ir.Value]) -> int:
-    """Which of the tensors the value that is stored replaces; -1 for none."""
-    loads = [op.operation for op in store.block.operations
-             if op.operation.name == "util.global.load" and _global(op.operation) == _global(store)]
-    return tensors.index(loads[0].results[0]) if len(loads) == 1 and loads[0].results[0] in tensors else -1
+def _loads(block: ir.Block) -> dict[str, ir.Value]:
+    """The values of globals that are read once."""
+    found: dict[str, list[ir.Value]] = {}
+    for op in [o.operation for o in block.operations if o.operation.name == "util.global.load"]:
+        found.setdefault(_global(op), []).append(op.results[0])
+    return {name: values[0] for name, values in found.items() if len(values) == 1}
 
 
-def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> list[str]:
+def _rewrite(stores: list[ir.Operation], loads: dict[str, ir.Value], made: KernelCalls) -> list[str]:
     """The globals whose values are changed in place."""
     values = [s.operands[0] for s in stores]
     shape = hlo.shape_of(values[0])
@@ -115,7 +116,8 @@ def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> list[str]:
             any((op := maker(v)) is not None and not op.is_before_in_block(stores[0]) for v in read):
         return []
     size = prod(shape)
-    onto = tuple(_old(store, program.tensors) for store in stores)
+    old = [loads.get(_global(store)) for store in stores]
+    onto = tuple(program.tensors.index(v) if v in program.tensors else -1 for v in old)
     kernel = kernels.Shape(size, len(program.tensors), len(program.scalars), program.steps(values), onto)
     with ir.InsertionPoint(stores[0]), stores[0].location:
         operands = [*(hlo.reshape(v, [size]) for v in program.tensors), *(hlo.reshape(v, [1]) for v in program.scalars)]
@@ -128,7 +130,7 @@ def _rewrite(stores: list[ir.Operation], made: KernelCalls) -> list[str]:
     return [_global(store) for store, i in zip(stores, onto, strict=True) if i >= 0]
 
 
-def _own_memory(module: ir.Module, changed: Sequence[str], made: KernelCalls) -> None:
+def _own_memory(module: ir.Module, changed: Container[str], made: KernelCalls) -> None:
     """What other functions store in these globals is a copy. Each has a number that the kernel does not need, for equal
     copies of equal values would be one."""
     for func in fn.functions(module):
@@ -160,7 +162,8 @@ def apply(module: ir.Module, options: NoOptions) -> None:
     if func is None:
         return
     made, block = KernelCalls(module), fn.body(func)
-    changed = [name for stores in _stored(block) for name in _rewrite(stores, made)]
+    loads = _loads(block)
+    changed = {name for stores in _stored(block) for name in _rewrite(stores, loads, made)}
     _own_memory(module, changed, made)
     _apart(block)
 

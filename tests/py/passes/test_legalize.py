@@ -335,16 +335,13 @@ TWICE = """func.func @f(%x: tensor<8x17xi8>) -> tensor<8x17xi32> {
 
 
 def test_widened_twice(vulkan: str, tmp_path) -> None:
-    """Without, about one call in five is wrong."""
+    """Without, a program's first call is wrong now and then, not on every machine: so the form is looked at as well."""
     x = RNG.integers(-127, 127, (8, 17)).astype(np.int8)
-    want = (x[None] > x[:, None]).sum(1)
-
-    def right(calls: int, **how: str) -> list[bool]:
-        program = Program(compiled(TWICE, "vulkan", tmp_path, **how), vulkan)
-        return [np.array_equal(program.call("f", x)[0], want) for _ in range(calls)]
-
-    assert all(right(100))
-    assert not all(right(500, without="widened-twice"))
+    vmfb, want = compiled(TWICE, "vulkan", tmp_path), (x[None] > x[:, None]).sum(1)
+    for _ in range(20):
+        np.testing.assert_array_equal(Program(vmfb, vulkan).call("f", x)[0], want)
+    assert "compute_barrier" in run_pass("legalize-vulkan", TWICE)
+    assert "compute_barrier" not in run_pass("legalize-vulkan{disable=widened-twice}", TWICE)
 
 
 def test_every_way_round_has_a_test() -> None:
