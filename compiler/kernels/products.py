@@ -32,7 +32,7 @@ STEP = 24
 class Shape:
     """x [rows depth] times y [depth columns], or `turned` y [columns depth]. Added to it are a `bias` [columns] and as
     many `others` [rows columns]; the sum is multiplied by a `factor` [rows columns]. `then` is what is done with each
-    number, and what of it the results are."""
+    number, and what of it the results are. The processor has so many `registers`."""
 
     rows: int
     depth: int
@@ -42,6 +42,7 @@ class Shape:
     others: int = 0
     factor: bool = False
     then: Steps = ITSELF
+    registers: int = 16
 
     @property
     def deep(self) -> int:
@@ -96,7 +97,7 @@ def product(name: str, s: Shape) -> str:
     out = outs[0]   # sums of some of the depth wait here
     row, end, column = _piece(k, s)
     width = min(WIDEST, columns // LANES)
-    high = ROWS_OF[width]
+    high = ROWS_OF[s.registers][width]
     copy = Copied.of(k, y, column, deep, columns, s.turned)
     tall = s.tall // high
 

@@ -29,13 +29,15 @@ NARROWEST = 512
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """x [rows left], y [rows right], of f32; the sum of rows of y as well if it is a `bias`; `added` to a tensor."""
+    """x [rows left], y [rows right], of f32; the sum of rows of y as well if it is a `bias`; `added` to a tensor.
+    The processor has so many `registers`."""
 
     rows: int
     left: int
     right: int
     bias: bool
     added: bool = False
+    registers: int = 16
 
     @property
     def depth(self) -> int:
@@ -87,7 +89,7 @@ def gradient(name: str, s: Shape) -> str:
     copies = [right, Copied.of(k, single, row, depth, tall)] if s.copied else [right]
     sums = k.scratch(tall, wide)
     width = min(WIDEST, wide // LANES)
-    high, across = ROWS_OF[width], wide // LANES // width
+    high, across = ROWS_OF[s.registers][width], wide // LANES // width
 
     def block(start: Index, last: bool) -> None:
         """Adds the product of some of the rows."""

@@ -219,5 +219,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
             _sweep(block)
 
 
-PASS = Pass("attention-avx2", "attention and its gradient as a kernel each, for processors with AVX2 and no wider "
-            "vectors", apply, optional=True)
+PASS = Pass("attention-avx2", "attention and its gradient as a kernel each, for processors with AVX2", apply,
+            optional=True)

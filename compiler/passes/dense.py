@@ -16,8 +16,8 @@ from sexpgpu.compiler import hlo
 from sexpgpu.compiler.kernels import products as kernels
 from sexpgpu.compiler.kernels.steps import DEAR, ITSELF, OPERATIONS, Steps
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.kernel_calls import KernelCalls
+from sexpgpu.compiler.passes.base import Pass
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions
 from sexpgpu.compiler.passes.known import number_of
 from sexpgpu.compiler.passes.match import maker
 from sexpgpu.compiler.passes.products import Product, product_of
@@ -104,12 +104,12 @@ def _right(value: ir.Value, turned: bool) -> tuple[ir.Value, bool]:
     return value, turned
 
 
-def _rewrite(op: ir.Operation, p: Product, made: KernelCalls) -> None:
+def _rewrite(op: ir.Operation, p: Product, made: KernelCalls, registers: int) -> None:
     right, turned = _right(op.operands[1], p.turned[1])
     chain, bias, others, factor = _chain(op, p.columns)
     then, results, after = _activation(chain[-1].results[0])
     shape = kernels.Shape(p.rows, p.depth, p.columns, turned, bias is not None, len(others), factor is not None,
-                          then)
+                          then, registers)
     if p.lead or p.turned[0] or p.rows * p.depth * p.columns < FEWEST or not shape.fits:
         return
     with ir.InsertionPoint(chain[-1]), op.location:
@@ -127,12 +127,12 @@ def _rewrite(op: ir.Operation, p: Product, made: KernelCalls) -> None:
         old.erase()
 
 
-def apply(module: ir.Module, options: NoOptions) -> None:
+def apply(module: ir.Module, options: KernelOptions) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
         for op, p in [(op, p) for op in fn.walk(fn.body(func)) if (p := product_of(op)) is not None]:
-            _rewrite(op, p, made)
+            _rewrite(op, p, made, options.registers)
 
 
-PASS = Pass("dense-avx2", "products of f32 with a matrix as a kernel, for processors with AVX2 and no wider vectors",
-            apply, optional=True)
+PASS = Pass("dense-avx2", "products of f32 with a matrix as a kernel, for processors with AVX2",
+            apply, KernelOptions, optional=True)

@@ -1,4 +1,4 @@
-"""Convolutions that read the input where it lies, for x86-64 processors with AVX2 and no more.
+"""Convolutions that read the input where it lies, for x86-64 processors with AVX2.
 
 Patches (`patches.py`) are nine times the input for a kernel of 3 x 3, and to write and read them takes longer than the
 product. A convolution whose tile keeps some pixels of one row and some features in registers needs none: it goes
@@ -114,5 +114,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
         _rewrite(op)
 
 
-PASS = Pass("direct-avx2", "convolutions of f32 in tiles of pixels and features, for processors with AVX2 and no wider "
-            "vectors", apply, optional=True)
+PASS = Pass("direct-avx2", "convolutions of f32 in tiles of pixels and features, for processors with AVX2", apply,
+            optional=True)

@@ -22,7 +22,9 @@ from sexpgpu.compiler.passes import (
     windows,
 )
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
+from sexpgpu.compiler.passes.iree.driver import features_of
 from sexpgpu.compiler.passes.iree.targets import Target
+from sexpgpu.compiler.passes.kernel_calls import KernelOptions
 from sexpgpu.compiler.passes.legalize import LEGALIZE, WAY_ROUNDS, LegalizeOptions
 
 
@@ -31,7 +33,7 @@ def _cpu(target: Target) -> bool:
 
 
 def _avx2(target: Target) -> bool:
-    return target.avx2
+    return {"avx2", "fma"} <= set(features_of(target))
 
 
 def _gpu(target: Target) -> bool:
@@ -69,6 +71,6 @@ FORMS: tuple[tuple[Pass, Callable[[Target], bool]], ...] = (
 
 def forms_for(target: Target, disabled: Sequence[str] = ()) -> list[tuple[Pass, Options]]:
     """Those of a target, without passes and ways round that are disabled."""
-    way_rounds = LegalizeOptions(tuple(w.name for w in WAY_ROUNDS if w.name in disabled))
-    return [(found, way_rounds if found in LEGALIZE.values() else NoOptions()) for found, wanted in FORMS
-            if wanted(target) and found.name not in disabled]
+    made = {LegalizeOptions: LegalizeOptions(tuple(w.name for w in WAY_ROUNDS if w.name in disabled)),
+            KernelOptions: KernelOptions(32 if "avx512vl" in features_of(target) else 16), NoOptions: NoOptions()}
+    return [(found, made[found.options]) for found, wanted in FORMS if wanted(target) and found.name not in disabled]

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOptions:
+    """`registers` are those of 32 bytes that the processor has: 16 with AVX2, 32 with what AVX-512 adds to it."""
+
+    registers: int = 16
 
 
 class KernelCalls:

@@ -1,5 +1,5 @@
 """Matrix products that have no kernel (`dense`, `weights`), in the form that runs fastest on x86-64 processors with
-AVX2 and no more: batches of products, and small ones.
+AVX2: batches of products, and small ones.
 
 The code generator knows two ways: products as they lie, in tiles of 8 x 8, and data tiling, which packs operands and
 unpacks results for a kernel of 8 x 8. With sixteen vector registers both wait for loads: eight broadcasts for eight
@@ -181,5 +181,5 @@ def apply(module: ir.Module, options: NoOptions) -> None:
                 _rewrite(op, p)
 
 
-PASS = Pass("products-avx2", "products of f32 in tiles of 6 x 16, for processors with AVX2 and no wider vectors", apply,
+PASS = Pass("products-avx2", "products of f32 in tiles of 6 x 16, for processors with AVX2", apply,
             optional=True)

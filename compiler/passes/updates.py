@@ -169,4 +169,4 @@ def apply(module: ir.Module, options: NoOptions) -> None:
 
 
 PASS = Pass("updates-avx2", "new values of a parameter and its optimizer's state as one kernel, for processors with "
-            "AVX2 and no wider vectors", apply, optional=True)
+            "AVX2", apply, optional=True)

@@ -14,8 +14,8 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.kernels import weights as kernels
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.kernel_calls import KernelCalls
+from sexpgpu.compiler.passes.base import Pass
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions
 from sexpgpu.compiler.passes.known import number_of
 from sexpgpu.compiler.passes.match import maker
 from sexpgpu.compiler.passes.products import product_of
@@ -72,13 +72,13 @@ def _total(op: ir.Operation) -> tuple[list[ir.Value], list[ir.Operation]]:
     return [more, flag.operands[0]], [chosen[0], sums[0]]
 
 
-def _rewrite(op: ir.Operation, made: KernelCalls) -> None:
+def _rewrite(op: ir.Operation, made: KernelCalls, registers: int) -> None:
     p = product_of(op)
     if p is None or p.lead or p.turned != (True, False) or p.rows * p.columns * p.depth < FEWEST:
         return
     sums = list(_row_sums(op.operands[1]))
     total, merged = _total(op)
-    shape = kernels.Shape(p.depth, p.rows, p.columns, bool(sums), bool(total))
+    shape = kernels.Shape(p.depth, p.rows, p.columns, bool(sums), bool(total), registers)
     if not shape.fits:
         return
     with ir.InsertionPoint(op), op.location:
@@ -98,12 +98,12 @@ def _rewrite(op: ir.Operation, made: KernelCalls) -> None:
             old.erase()
 
 
-def apply(module: ir.Module, options: NoOptions) -> None:
+def apply(module: ir.Module, options: KernelOptions) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
         for op in [op for op in fn.walk(fn.body(func)) if op.name == "stablehlo.dot_general"]:
-            _rewrite(_straight(op), made)
+            _rewrite(_straight(op), made, options.registers)
 
 
-PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2 and no wider "
-            "vectors", apply, optional=True)
+PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2", apply,
+            KernelOptions, optional=True)

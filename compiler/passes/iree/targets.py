@@ -7,14 +7,12 @@ import re
 from dataclasses import dataclass
 
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
-from sexpgpu.runtime.processor import cpuinfo, host_features
+from sexpgpu.runtime.processor import cpuinfo
 
 #: Processors offered by name; LLVM knows more, and these are the ones worth shipping for.
 X86_CPUS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "haswell", "broadwell", "skylake", "skylake-avx512",
             "cascadelake", "icelake-client", "icelake-server", "sapphirerapids", "emeraldrapids", "graniterapids",
             "znver1", "znver2", "znver3", "znver4", "znver5")
-#: Those of them with AVX2 and no wider vectors.
-AVX2_CPUS = ("x86-64-v3", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3")
 ARM_CPUS = ("generic", "cortex-a72", "cortex-a76", "neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2",
             "apple-m1", "apple-m2", "apple-m3", "apple-m4")
 
@@ -33,8 +31,7 @@ KINDS = ("cpu", "vulkan", "cuda")
 class Target:
     """`kind` is one of KINDS; `name` what the user wrote; `detail` what the manifest says; `driver` the runtime's.
 
-    `cpu` is LLVM's name of the processor, where the target is one; `avx2` is whether its vectors are those of AVX2:
-    sixteen registers of 32 bytes.
+    `cpu` is LLVM's name of the processor, where the target is one.
     """
 
     kind: str
@@ -43,17 +40,11 @@ class Target:
     driver: str
     flags: tuple[str, ...]
     cpu: str | None = None
-    avx2: bool = False
 
 
 def host_cpu() -> str:
     """The processor of this machine, for people: its model name where the system tells it."""
     return cpuinfo("model name") or platform.machine()
-
-
-def host_is_avx2() -> bool:
-    have = host_features() or frozenset()
-    return {"avx2", "fma"} <= have and "avx512f" not in have
 
 
 def _unknown(code: str, what: str, word: str, choices: tuple[str, ...]) -> SexpError:
@@ -80,7 +71,7 @@ def _cpu(text: str, cpu: str) -> Target:
     return Target("cpu", text, cpu or f"host:{host_cpu()}", "local-task", (
         "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
         f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
-    ), cpu or "host", cpu in AVX2_CPUS if cpu else host_is_avx2())
+    ), cpu or "host")
 
 
 def _cuda(text: str, architecture: str) -> Target:

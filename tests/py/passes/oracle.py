@@ -17,7 +17,7 @@ from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes import products
 from sexpgpu.compiler.passes.autodiff import AutodiffOptions, inline_calls
 from sexpgpu.compiler.passes.autodiff import apply as autodiff
-from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.legalize import LEGALIZE, LegalizeOptions
 from sexpgpu.compiler.passes.pipeline import apply_pass
@@ -77,7 +77,7 @@ def differentiated(cases: Sequence[Case]) -> ir.Module:
 def run(cases: Sequence[Case], target: str = "cpu", driver: str = "local-task") -> dict[str, list[np.ndarray]]:
     """For each case: the value, then the cotangents."""
     module, chosen = differentiated(cases), parse_target(target)
-    if chosen.avx2:
+    if "avx2" in features_of(chosen):
         apply_pass(module, products.PASS, products.PASS.options(), set())
     apply_pass(module, LEGALIZE[chosen.kind], LegalizeOptions(), set())
     program = Program(generate(module, chosen, CompileOptions()), driver)

@@ -15,8 +15,8 @@ from runner import Program
 from sexpgpu.compiler.kernels import weights
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.forms import forms_for
-from sexpgpu.compiler.passes.iree.driver import CompileOptions, generate
-from sexpgpu.compiler.passes.iree.targets import parse_target
+from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate
+from sexpgpu.compiler.passes.iree.targets import Target, parse_target
 from sexpgpu.compiler.passes.kernel_calls import KernelCalls
 from sexpgpu.compiler.passes.pipeline import run_passes
 from sexpgpu.runtime.processor import STACK, lacking
@@ -25,7 +25,7 @@ from sexpgpu.runtime.processor import STACK, lacking
 # target, too, is offered on x86-64 alone.
 if platform.machine() != "x86_64" or lacking(("avx2", "fma")):
     pytest.skip("this processor has no AVX2", allow_module_level=True)
-TARGET = parse_target("cpu:x86-64-v3")
+TARGETS = ("x86-64-v3", "x86-64-v4")
 
 #: Rows, columns of the left operand, columns of the right one; and whether there is a kernel.
 SIZES = [(64, 128, 128, True), (72, 136, 128, True), (2048, 8, 72, True), (1000, 40, 32, True), (512, 256, 104, True),
@@ -97,23 +97,31 @@ def activation(name: str, rows: int, depth: int, columns: int) -> str:
       return %v, %w, %m : {r}, {r}, {r} }}"""
 
 
-def lowered(text: str) -> tuple[bytes, dict[str, int]]:
+def target_of(name: str) -> Target:
+    """Skips what this processor cannot run."""
+    target = parse_target(f"cpu:{name}")
+    if lacking(features_of(target)):
+        pytest.skip(f"this processor lacks what {name} has")
+    return target
+
+
+def lowered(text: str, target: Target) -> tuple[bytes, dict[str, int]]:
     """The artifact, and the calls of kernels in each function."""
     with ir.Context():
         module = ir.Module.parse(text)
-        run_passes(module, forms_for(TARGET))
+        run_passes(module, forms_for(target))
         calls = {fn.symbol(f): sum(op.name == "flow.dispatch" for op in fn.walk(fn.body(f)))
                  for f in fn.functions(module)}
-        return generate(module, TARGET, CompileOptions()), calls
+        return generate(module, target, CompileOptions()), calls
 
 
-@pytest.fixture(scope="module")
-def built() -> tuple[Program, dict[str, int]]:
+@pytest.fixture(scope="module", params=TARGETS)
+def built(request: pytest.FixtureRequest) -> tuple[Program, dict[str, int]]:
     functions = [gradient(f"g{i}", *size[:3]) for i, size in enumerate(SIZES)]
     functions += [product(f"p{i}_{int(t)}", *size[:3], t) for i, size in enumerate(SIZES) for t in (False, True)]
     functions += [make(f"{letter}{i}", *size[:3]) for i, size in enumerate(SIZES)
                   for letter, make in (("t", total), ("a", activation))]
-    vmfb, calls = lowered("\n".join(functions))
+    vmfb, calls = lowered("\n".join(functions), target_of(request.param))
     return Program(vmfb), calls
 
 
@@ -195,7 +203,7 @@ def test_threads_have_the_stack_a_kernel_may_take(tmp_path: Path, monkeypatch: p
         with ir.InsertionPoint(end):
             end.operands[0], = KernelCalls(module).call(weights.gradient, shape, list(fn.body(func).arguments),
                                                         [[128, 128]])
-        (tmp_path / "f.vmfb").write_bytes(generate(module, TARGET, CompileOptions()))
+        (tmp_path / "f.vmfb").write_bytes(generate(module, target_of(TARGETS[0]), CompileOptions()))
     code = f"""
 from pathlib import Path
 import iree.runtime as rt
