@@ -6,8 +6,10 @@ the middle of a step and without a word; so they are compared before anything is
 
 from __future__ import annotations
 
+import ctypes
 import platform
 from collections.abc import Iterable
+from functools import cache
 
 #: LLVM's name of a feature → the kernel's, in `/proc/cpuinfo`. Only what a code generator uses by itself: nobody's
 #: matrix product needs `aes`.
@@ -20,6 +22,7 @@ FEATURES: dict[str, str] = {
     "avx512vl": "avx512vl", "avx512vnni": "avx512_vnni", "avx512bf16": "avx512_bf16", "avx512fp16": "avx512_fp16",
     "avx512ifma": "avx512ifma", "avx512vbmi": "avx512vbmi", "avx512vbmi2": "avx512_vbmi2",
     "avx512bitalg": "avx512_bitalg", "avx512vpopcntdq": "avx512_vpopcntdq",
+    "amx-tile": "amx_tile", "amx-bf16": "amx_bf16",
     # AArch64
     "neon": "asimd", "fullfp16": "asimdhp", "rdm": "asimdrdm", "dotprod": "asimddp", "fp16fml": "asimdfhm",
     "bf16": "bf16", "i8mm": "i8mm", "lse": "atomics", "sve": "sve", "sve2": "sve2",
@@ -43,12 +46,24 @@ def cpuinfo(*keys: str) -> str | None:
 
 
 def host_features() -> frozenset[str] | None:
-    """LLVM's names of what this processor can do; None where the system does not tell."""
+    """LLVM's names of what this processor can do and this process may use; None where the system does not tell."""
     flags = cpuinfo("flags", "Features")
     if flags is None:
         return None
     have = set(flags.split())
+    if "amx_tile" in have and not tiles_granted():
+        have -= {"amx_tile", "amx_bf16"}
     return frozenset(name for name, flag in FEATURES.items() if flag in have)
+
+
+@cache
+def tiles_granted() -> bool:
+    """Whether this process may use AMX's tiles, which it has to ask Linux for: each thread's state grows by 8 KiB. An
+    instruction without is an illegal one. It is asked once, for all threads, and stays granted."""
+    arch_prctl, request, tile_data = 158, 0x1023, 18   # <asm/prctl.h>: ARCH_REQ_XCOMP_PERM
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        return False
+    return ctypes.CDLL(None).syscall(arch_prctl, request, tile_data) == 0
 
 
 def lacking(needed: Iterable[str]) -> tuple[str, ...]:

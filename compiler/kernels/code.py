@@ -16,7 +16,7 @@ import itertools
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TypeAlias, TypeVar
 
@@ -101,31 +101,36 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Memory of f32: what the kernel was given, or its own on the stack."""
+    """Memory: what the kernel was given, of f32, or its own on the stack."""
 
     kernel: Kernel
     name: str
-    type: str
+    shape: tuple[int, ...]
+    element: str = "f32"
 
-    def _at(self, places: Sequence[Place]) -> str:
+    @property
+    def type(self) -> str:
+        return f"memref<{'x'.join(map(str, self.shape))}x{self.element}>"
+
+    def at(self, places: Sequence[Place]) -> str:
         return f"{self.name}[{', '.join(self.kernel.at(p) for p in places)}]"
 
     def load(self, *places: Place) -> Vector:
         """The numbers from this place on, along the last axis."""
-        return self.kernel.make(Vector, f"vector.load {self._at(places)} : {self.type}, {_VECTOR}")
+        return self.kernel.make(Vector, f"vector.load {self.at(places)} : {self.type}, {_VECTOR}")
 
     def one(self, *places: Place) -> Vector:
         """The number at this place in every lane."""
-        scalar = self.kernel.name(f"memref.load {self._at(places)} : {self.type}")
+        scalar = self.kernel.name(f"memref.load {self.at(places)} : {self.type}")
         return self.kernel.make(Vector, f"vector.broadcast {scalar} : f32 to {_VECTOR}")
 
     def soon(self, *places: Place, write: bool = False) -> None:
         """This place is wanted soon: its line comes to the second cache to be read, to the first to be written."""
         how = "write, locality<3>" if write else "read, locality<2>"
-        self.kernel.write(f"memref.prefetch {self._at(places)}, {how}, data : {self.type}")
+        self.kernel.write(f"memref.prefetch {self.at(places)}, {how}, data : {self.type}")
 
     def __setitem__(self, places: tuple[Place, ...], value: Vector) -> None:
-        self.kernel.write(f"vector.store {value.name}, {self._at(places)} : {self.type}, {_VECTOR}")
+        self.kernel.write(f"vector.store {value.name}, {self.at(places)} : {self.type}, {_VECTOR}")
 
 
 class Kernel:
@@ -156,14 +161,14 @@ class Kernel:
     def make(self, kind: Callable[[Kernel, str], T], operation: str) -> T:
         return kind(self, self.name(operation))
 
-    def _constant(self, text: str) -> str:
+    def constant(self, text: str) -> str:
         if text not in self._constants:
             self._constants[text] = f"%c{len(self._constants)}"
             self._head.append(f"{self._constants[text]} = arith.constant {text}")
         return self._constants[text]
 
     def at(self, place: Place) -> str:
-        return self._constant(f"{place} : index") if isinstance(place, int) else place.name
+        return self.constant(f"{place} : index") if isinstance(place, int) else place.name
 
     def index(self, place: int) -> Index:
         return Index(self, self.at(place))
@@ -176,19 +181,19 @@ class Kernel:
 
     def splat(self, number: float) -> Vector:
         text = f"{number:.9e}" if isfinite(number) else f"0x{struct.pack('>f', number).hex().upper()}"
-        return Vector(self, self._constant(f"dense<{text}> : {_VECTOR}"))
+        return Vector(self, self.constant(f"dense<{text}> : {_VECTOR}"))
 
     # -- memory -------------------------------------------------------------------------------------------------------
 
     def _bound(self, i: int, shape: Sequence[int], zero: str) -> Buffer:
-        kind = _memory(shape)
-        whole = self.name(f"stream.binding.subspan %b{i}[{zero}] : !stream.binding -> {kind}")
-        return Buffer(self, self.name(f"memref.assume_alignment {whole}, 64 : {kind}"), kind)
+        given = Buffer(self, f"%b{i}", tuple(shape))
+        whole = self.name(f"stream.binding.subspan %b{i}[{zero}] : !stream.binding -> {given.type}")
+        return replace(given, name=self.name(f"memref.assume_alignment {whole}, 64 : {given.type}"))
 
-    def scratch(self, *shape: int) -> Buffer:
+    def scratch(self, *shape: int, element: str = "f32") -> Buffer:
         """Memory on the stack, the kernel's own."""
-        kind = _memory(shape)
-        return Buffer(self, self.name(f"memref.alloca() alignment = 64 : {kind}"), kind)
+        held = Buffer(self, "", shape, element)
+        return replace(held, name=self.name(f"memref.alloca() alignment = 64 : {held.type}"))
 
     # -- control ------------------------------------------------------------------------------------------------------
 
@@ -203,7 +208,7 @@ class Kernel:
     def where(self, x: Vector) -> Iterator[None]:
         """`with kernel.where(x):` writes what runs if the first lane of x is not 0."""
         first = self.name(f"vector.extract {x.name}[0] : f32 from {_VECTOR}")
-        flag = self.name(f"arith.cmpf une, {first}, {self._constant('0.0 : f32')} : f32")
+        flag = self.name(f"arith.cmpf une, {first}, {self.constant('0.0 : f32')} : f32")
         self.write(f"scf.if {flag} {{")
         yield
         self.write("}")
@@ -224,7 +229,7 @@ class Kernel:
     def where_not_after(self, first: Index, offset: int, last: Index, value: Vector, other: Vector) -> Vector:
         """`value` in each lane with first + offset <= last + its number, `other` in the rest."""
         lanes = ", ".join(str(lane - offset) for lane in range(LANES))
-        lanes = self._constant(f"dense<[{lanes}]> : vector<{LANES}xi32>")
+        lanes = self.constant(f"dense<[{lanes}]> : vector<{LANES}xi32>")
         gap = self.name(f"arith.index_cast {(first - last).name} : index to i32")
         gap = self.name(f"vector.broadcast {gap} : i32 to vector<{LANES}xi32>")
         flags = self.name(f"arith.cmpi sle, {gap}, {lanes} : vector<{LANES}xi32>")
@@ -241,7 +246,3 @@ class Kernel:
             "stream.return %x, %y, %z : index, index, index", "}",
             "builtin.module {", f"func.func @{self.symbol}({arguments}) {{", *self._head, *self._lines, "return",
             "}", "}", "}"])
-
-
-def _memory(shape: Sequence[int]) -> str:
-    return f"memref<{'x'.join(map(str, shape))}xf32>"

@@ -86,12 +86,16 @@ class Shape:
         return self.deep > 0 and self.wide > 0 and self.rows % LANES == 0
 
 
+def buffers(s: Shape) -> list[tuple[int, ...]]:
+    """Shapes of what the kernel is given and makes."""
+    return [(s.rows, s.depth), (s.columns, s.depth) if s.turned else (s.depth, s.columns),
+            *([(s.columns,)] if s.bias else ()), *[(s.rows, s.columns)] * (s.others + s.factor + len(s.then.results))]
+
+
 def product(name: str, s: Shape) -> str:
     """Kernel of (x, y, bias?, others…, factor?) -> results, each [rows columns]."""
-    columns, deep, whole = s.wide, s.deep, [s.rows, s.columns]
-    k = Kernel(name, s.grid, [
-        (s.rows, s.depth), (s.columns, s.depth) if s.turned else (s.depth, s.columns),
-        *([(s.columns,)] if s.bias else ()), *[whole] * (s.others + s.factor + len(s.then.results))])
+    columns, deep = s.wide, s.deep
+    k = Kernel(name, s.grid, buffers(s))
     x, y, *added = k.buffers
     added, outs = added[:-len(s.then.results)], added[-len(s.then.results):]
     out = outs[0]   # sums of some of the depth wait here
@@ -118,7 +122,7 @@ def product(name: str, s: Shape) -> str:
                              lambda i, n, c=c: copy.held.load(i, c + n * LANES),
                              () if first else [out.load(*place) for place in places], rows=many, width=width)
                 for place, v in zip(places, itertools.chain(*found), strict=True):
-                    out[place] = _sum(v, place, added, s) if last else v
+                    out[place] = with_added(v, place, added, s) if last else v
                 for m in k.range(r, r + many, 1) if s.then.steps and last else ():
                     for n in at:
                         for into, value in zip(outs, s.then.of(k, out.load(m, n)), strict=True):
@@ -146,7 +150,8 @@ def _piece(k: Kernel, s: Shape) -> tuple[Index, Index, Index]:
     return row, k.least(row + height, s.rows), k.least(k.place[0], after // parts + tall) * s.wide
 
 
-def _sum(value: Vector, at: tuple[Index, Index], added: list[Buffer], s: Shape) -> Vector:
+def with_added(value: Vector, at: tuple[Index, Index], added: list[Buffer], s: Shape) -> Vector:
+    """A sum at this place of the result, and what is added to it and multiplied by there."""
     for i, buffer in enumerate(added):
         other = buffer.load(at[1]) if s.bias and i == 0 else buffer.load(*at)
         value = value * other if s.factor and i == len(added) - 1 else value + other

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, Self, TypeVar
 
-from sexpgpu.compiler.kernels.code import LANES, Index, Kernel, Place, Vector
+from sexpgpu.compiler.kernels.code import Index, Kernel, Place, Vector
 
 #: Rows and vectors of columns of a tile: with eight sums, each waits for its last multiply-add just as long as that
 #: takes, and six loads are less than the processor does meanwhile.
@@ -14,6 +15,13 @@ ROWS, WIDTH = 4, 2
 ROWS_OF = {16: {4: 3, 2: 4, 1: 8}, 32: {4: 4, 2: 8, 1: 8}}
 #: Vectors of columns in a tile at most: a power of two, as widths mostly are multiples of.
 WIDEST = 4
+
+
+class _Mixes(Protocol):
+    def mixed(self, other: Self, lanes: Sequence[int]) -> Self: ...
+
+
+Mixed = TypeVar("Mixed", bound=_Mixes)
 
 
 def tile(k: Kernel, start: Place, end: Place, left: Callable[[Index, int], Vector],
@@ -49,14 +57,15 @@ def divisor(size: int, most: int, least: int) -> int:
     return most
 
 
-def turned(block: Sequence[Vector]) -> list[Vector]:
-    """The transpose of a square of `LANES` vectors: in each round, squares of half the size change places."""
-    rows, size = list(block), LANES // 2
+def turned(block: Sequence[Mixed]) -> list[Mixed]:
+    """The transpose of a square, as many vectors as each has numbers: in each round, squares of half the size change
+    places."""
+    rows, lanes, size = list(block), len(block), len(block) // 2
     while size:
-        for i in range(LANES):
+        for i in range(lanes):
             if not i & size:
                 a, b = rows[i], rows[i + size]
-                low = [lane if not lane & size else LANES + lane - size for lane in range(LANES)]
+                low = [lane if not lane & size else lanes + lane - size for lane in range(lanes)]
                 rows[i], rows[i + size] = a.mixed(b, low), a.mixed(b, [x + size for x in low])
         size //= 2
     return rows

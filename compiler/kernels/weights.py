@@ -74,13 +74,18 @@ class Shape:
         return self.depth > 0 and all(self.piece)
 
 
+def buffers(s: Shape) -> list[tuple[int, ...]]:
+    """Shapes of what the kernel is given and makes."""
+    return [(s.rows, s.left), (s.rows, s.right), *([(s.left, s.right), (1,)] if s.added else ()),
+            (s.left, s.right), *([(s.right,)] if s.bias else ())]
+
+
 def gradient(name: str, s: Shape) -> str:
     """Kernel of (x, y) -> xᵀ y [left right], and with `bias` the sum of the rows of y [right]. With `added`, of (x, y,
     more [left right], flag [1]): if the flag is not 0, `more` is added, which is not read otherwise."""
     (tall, wide), depth = s.piece, s.depth
     k = Kernel(name, (s.sides[0] // tall, s.sides[1] // wide),
-               [(s.rows, s.left), (s.rows, s.right), *([(s.left, s.right), (1,)] if s.added else ()),
-                (s.left, s.right), *([(s.right,)] if s.bias else ())])
+               buffers(s))
     x, y, *rest = k.buffers
     more, (out, *bias) = (rest[:2], rest[2:]) if s.added else ([], rest)
     row, column = k.place[0] * tall, k.place[1] * wide
@@ -120,7 +125,8 @@ def gradient(name: str, s: Shape) -> str:
     block(k.index(s.rows - depth), last=True)
     _store(k, s, sums, out, more)
     for total in bias:
-        _sum_rows(k, s, y, total)
+        first, size = (1, tall) if s.swapped else (0, wide)
+        sum_rows(k, y, total, k.place[first], k.place[1 - first] * size, size)
     return k.text()
 
 
@@ -136,23 +142,27 @@ def _store(k: Kernel, s: Shape, sums: Buffer, out: Buffer, more: list[Buffer]) -
                 at = (row + c + m, column + q) if s.swapped else (row + q + m, column + c)
                 out[at] = v
     if more:
-        held, flag = more
-        with k.where(flag.one(0)):
-            for q in k.range(row, row + rows, 1):
-                for c in range(0, columns, LANES):
-                    at = (q, column + c)
-                    out[at] = out.load(*at) + held.load(*at)
+        add_where(k, out, more, (row, row + rows), (column, columns))
 
 
-def _sum_rows(k: Kernel, s: Shape, y: Buffer, total: Buffer) -> None:
-    """The bias, by the first of the pieces with the same columns of y."""
-    first, size = (1, s.piece[0]) if s.swapped else (0, s.piece[1])
-    column = k.place[1 - first] * size
+def add_where(k: Kernel, out: Buffer, more: list[Buffer], rows: tuple[Index, Index], columns: tuple[Index, int]
+              ) -> None:
+    """Adds a tensor, if a flag is not 0, from the first of these rows to the last, and so many columns from one on."""
+    held, flag = more
+    with k.where(flag.one(0)):
+        for q in k.range(*rows, 1):
+            for c in range(0, columns[1], LANES):
+                at = (q, columns[0] + c)
+                out[at] = out.load(*at) + held.load(*at)
+
+
+def sum_rows(k: Kernel, y: Buffer, total: Buffer, piece: Index, column: Index, size: int) -> None:
+    """The bias of so many columns from one on, by the first of the pieces that have them."""
     width = divisor(size // LANES, 8, 1)
-    for _ in k.range(k.place[first], 1, 1):
+    for _ in k.range(piece, 1, 1):
         for c in k.range(column, column + size, width * LANES):
             at = [c + n * LANES for n in range(width)]
-            found = k.carry(0, s.rows, 1, [k.splat(0.0)] * width,
+            found = k.carry(0, y.shape[0], 1, [k.splat(0.0)] * width,
                             lambda i, sums, at=at: [v + y.load(i, n) for v, n in zip(sums, at, strict=True)])
             for n, v in zip(at, found, strict=True):
                 total[n,] = v

@@ -9,14 +9,16 @@ the result while it is in registers, and multiplied by the slope of an activatio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cmp_to_key
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.kernels import amx_products
 from sexpgpu.compiler.kernels import products as kernels
 from sexpgpu.compiler.kernels.steps import DEAR, ITSELF, OPERATIONS, Steps
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.base import Pass
+from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions
 from sexpgpu.compiler.passes.known import number_of
 from sexpgpu.compiler.passes.match import maker
@@ -104,20 +106,21 @@ def _right(value: ir.Value, turned: bool) -> tuple[ir.Value, bool]:
     return value, turned
 
 
-def _rewrite(op: ir.Operation, p: Product, made: KernelCalls, registers: int) -> None:
+def _rewrite(op: ir.Operation, p: Product, made: KernelCalls, kernel: Callable[[str, kernels.Shape], str],
+             fits: Callable[[kernels.Shape], bool], registers: int) -> None:
     right, turned = _right(op.operands[1], p.turned[1])
     chain, bias, others, factor = _chain(op, p.columns)
     then, results, after = _activation(chain[-1].results[0])
     shape = kernels.Shape(p.rows, p.depth, p.columns, turned, bias is not None, len(others), factor is not None,
                           then, registers)
-    if p.lead or p.turned[0] or p.rows * p.depth * p.columns < FEWEST or not shape.fits:
+    if p.lead or p.turned[0] or p.rows * p.depth * p.columns < FEWEST or not fits(shape):
         return
     with ir.InsertionPoint(chain[-1]), op.location:
         x = hlo.reshape(op.operands[0], [p.rows, p.depth])
         y = hlo.reshape(right, [p.columns, p.depth] if turned else [p.depth, p.columns])
         whole = [*others, *([factor] if factor is not None else ())]
         added = [*([bias] if bias is not None else ()), *(hlo.reshape(v, [p.rows, p.columns]) for v in whole)]
-        values = made.call(kernels.product, shape, [x, y, *added], [[p.rows, p.columns]] * len(results))
+        values = made.call(kernel, shape, [x, y, *added], [[p.rows, p.columns]] * len(results))
         found = [hlo.reshape(v, hlo.shape_of(old)) for v, old in zip(values, results, strict=True)]
     for old, new in zip(results, found, strict=True):
         for use in list(old.uses):
@@ -127,12 +130,23 @@ def _rewrite(op: ir.Operation, p: Product, made: KernelCalls, registers: int) ->
         old.erase()
 
 
-def apply(module: ir.Module, options: KernelOptions) -> None:
+def _apply(module: ir.Module, kernel: Callable[[str, kernels.Shape], str], fits: Callable[[kernels.Shape], bool],
+           registers: int = 0) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
         for op, p in [(op, p) for op in fn.walk(fn.body(func)) if (p := product_of(op)) is not None]:
-            _rewrite(op, p, made, options.registers)
+            _rewrite(op, p, made, kernel, fits, registers)
 
 
+def apply(module: ir.Module, options: KernelOptions) -> None:
+    _apply(module, kernels.product, lambda s: s.fits, options.registers)
+
+
+def apply_amx(module: ir.Module, options: NoOptions) -> None:
+    _apply(module, amx_products.product, amx_products.product_fits)
+
+
+AMX = Pass("dense-amx", "the same products as a kernel of AMX's tiles, for processors with those", apply_amx,
+           optional=True)
 PASS = Pass("dense-avx2", "products of f32 with a matrix as a kernel, for processors with AVX2",
             apply, KernelOptions, optional=True)

@@ -36,6 +36,10 @@ def _avx2(target: Target) -> bool:
     return {"avx2", "fma"} <= set(features_of(target))
 
 
+def _amx(target: Target) -> bool:
+    return {"amx-bf16", "avx512vl"} <= set(features_of(target))
+
+
 def _gpu(target: Target) -> bool:
     return target.kind != "cpu"
 
@@ -58,7 +62,9 @@ FORMS: tuple[tuple[Pass, Callable[[Target], bool]], ...] = (
     (windows.PASS, _cpu),
     (scans.PASS, _cpu),
     (running.PASS, _any),
+    (weights.AMX, _amx),
     (weights.PASS, _avx2),
+    (dense.AMX, _amx),
     (dense.PASS, _avx2),
     (products.PASS, _avx2),
     (updates.PASS, _avx2),

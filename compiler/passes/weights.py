@@ -8,13 +8,14 @@ in docs/benchmarks.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
+from sexpgpu.compiler.kernels import amx_products
 from sexpgpu.compiler.kernels import weights as kernels
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.base import Pass
+from sexpgpu.compiler.passes.base import NoOptions, Pass
 from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions
 from sexpgpu.compiler.passes.known import number_of
 from sexpgpu.compiler.passes.match import maker
@@ -72,21 +73,22 @@ def _total(op: ir.Operation) -> tuple[list[ir.Value], list[ir.Operation]]:
     return [more, flag.operands[0]], [chosen[0], sums[0]]
 
 
-def _rewrite(op: ir.Operation, made: KernelCalls, registers: int) -> None:
+def _rewrite(op: ir.Operation, made: KernelCalls, kernel: Callable[[str, kernels.Shape], str],
+             fits: Callable[[kernels.Shape], bool], registers: int) -> None:
     p = product_of(op)
     if p is None or p.lead or p.turned != (True, False) or p.rows * p.columns * p.depth < FEWEST:
         return
     sums = list(_row_sums(op.operands[1]))
     total, merged = _total(op)
     shape = kernels.Shape(p.depth, p.rows, p.columns, bool(sums), bool(total), registers)
-    if not shape.fits:
+    if not fits(shape):
         return
     with ir.InsertionPoint(op), op.location:
         operands = [hlo.reshape(v, [p.depth, n]) for v, n in zip(op.operands, (p.rows, p.columns), strict=True)]
         if total:
             more, flag = total
             operands += [hlo.reshape(more, [p.rows, p.columns]), hlo.reshape(hlo.convert(flag, "f32"), [1])]
-        value, *bias = made.call(kernels.gradient, shape, operands,
+        value, *bias = made.call(kernel, shape, operands,
                                  [[p.rows, p.columns], *([[p.columns]] if sums else ())])
         found = merged[0] if merged else op
         found.results[0].replace_all_uses_with(hlo.reshape(value, hlo.shape_of(found.results[0])))
@@ -98,12 +100,23 @@ def _rewrite(op: ir.Operation, made: KernelCalls, registers: int) -> None:
             old.erase()
 
 
-def apply(module: ir.Module, options: KernelOptions) -> None:
+def _apply(module: ir.Module, kernel: Callable[[str, kernels.Shape], str], fits: Callable[[kernels.Shape], bool],
+           registers: int = 0) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
         for op in [op for op in fn.walk(fn.body(func)) if op.name == "stablehlo.dot_general"]:
-            _rewrite(_straight(op), made, options.registers)
+            _rewrite(_straight(op), made, kernel, fits, registers)
 
 
+def apply(module: ir.Module, options: KernelOptions) -> None:
+    _apply(module, kernels.gradient, lambda s: s.fits, options.registers)
+
+
+def apply_amx(module: ir.Module, options: NoOptions) -> None:
+    _apply(module, amx_products.gradient, amx_products.gradient_fits)
+
+
+AMX = Pass("weights-amx", "the same gradients as a kernel of AMX's tiles, for processors with those", apply_amx,
+           optional=True)
 PASS = Pass("weights-avx2", "gradients of weights and biases as a kernel, for processors with AVX2", apply,
             KernelOptions, optional=True)

@@ -15,7 +15,7 @@ import numpy as np
 from sexpgpu.diagnostics import Diagnostic, Fix, SexpError, one_of
 from sexpgpu.runtime.artifact.manifest import Target
 from sexpgpu.runtime.dtypes import DTYPES
-from sexpgpu.runtime.processor import STACK, lacking, level
+from sexpgpu.runtime.processor import STACK, lacking, level, tiles_granted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,6 +87,8 @@ class Device:
         self.uri = uri
         self.driver = uri.split("://")[0]
         self.local = self.driver in LOCAL
+        if self.local:
+            tiles_granted()   # without having asked, the first instruction of AMX would be the last
         if self.driver == "local-task":
             # The workers are started with the driver, once a process; later values change nothing.
             iree.flags.parse_flags(f"--task_worker_stack_size={2 * STACK}")

@@ -1,0 +1,147 @@
+"""Products and gradients of weights in AMX's tiles (`amx`), with what `products` and `weights` do of the sums.
+
+A place of the grid, a block of the result, splits its columns of some of the depth of y, and then 32 rows of x at a
+time. Splitting is of an operand's size and done again in each block: it takes the least where blocks are large and
+square, so there are no more of them than threads need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sexpgpu.compiler.kernels import amx, products, weights
+from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel
+from sexpgpu.compiler.kernels.tile import divisor
+
+#: Of the depth, what is split at once.
+DEEPEST = 256
+#: Rows and columns of the result that are one piece of work.
+TALL, WIDE = (512, 256, 128, 64, 32), (256, 128, 64, 32)
+#: Pieces that threads have something to share of.
+PIECES = 8
+#: Bytes of both operands' tiles, on the stack.
+MOST = 800 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """x [rows depth] times y [depth columns]; `along` says of each whether it lies so that the depth is its last axis.
+    """
+
+    rows: int
+    depth: int
+    columns: int
+    along: tuple[bool, bool]
+
+    @property
+    def fits(self) -> bool:
+        return self.rows % amx.BLOCK == self.columns % amx.BLOCK == self.depth % amx.DEEP == 0
+
+    @property
+    def deep(self) -> int:
+        return divisor(self.depth, DEEPEST, amx.DEEP)
+
+    @property
+    def piece(self) -> tuple[int, int]:
+        """Rows, of which the last piece may have fewer, and columns."""
+        return min(((tall, wide) for tall in TALL for wide in WIDE if tall <= self.rows and self.columns % wide == 0
+                    and (self._held(tall) + wide) * self.deep * 2 * amx.PARTS <= MOST),
+                   key=lambda p: (self._pieces(*p) < PIECES, 1 / p[0] + 1 / p[1]))
+
+    def _held(self, tall: int) -> int:
+        """Rows of x that are split at once: all where they are the last axis, so that they are read side by side."""
+        return amx.BLOCK if self.along[0] else tall
+
+    def _pieces(self, tall: int, wide: int) -> int:
+        return -(-self.rows // tall) * (self.columns // wide)
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        tall, wide = self.piece
+        return -(-self.rows // tall), self.columns // wide
+
+
+def _product_job(s: products.Shape) -> _Job:
+    return _Job(s.rows, s.depth, s.columns, (True, s.turned))
+
+
+def _gradient_job(s: weights.Shape) -> _Job:
+    return _Job(s.left, s.rows, s.right, (False, False))
+
+
+def product_fits(s: products.Shape) -> bool:
+    return _product_job(s).fits
+
+
+def gradient_fits(s: weights.Shape) -> bool:
+    return _gradient_job(s).fits
+
+
+def product(name: str, s: products.Shape) -> str:
+    """The same kernel as `products.product`."""
+    job, results = _product_job(s), len(s.then.results)
+    k = Kernel(name, job.grid, products.buffers(s))
+    x, y, *added = k.buffers
+    added, outs = added[:-results], added[-results:]
+
+    def finish(sums: Buffer, m: Index, row: Index, column: Index) -> None:
+        for n in range(0, amx.BLOCK, LANES):
+            at = (row + m, column + n)
+            value = products.with_added(sums.load(m, n), at, added, s)
+            for into, v in zip(outs, s.then.of(k, value), strict=True):
+                into[at] = v
+
+    _multiply(k, job, x, y, outs[0], finish if added or s.then.steps else None)
+    return k.text()
+
+
+def gradient(name: str, s: weights.Shape) -> str:
+    """The same kernel as `weights.gradient`."""
+    job = _gradient_job(s)
+    k = Kernel(name, job.grid, weights.buffers(s))
+    x, y, *rest = k.buffers
+    more, (out, *bias) = (rest[:2], rest[2:]) if s.added else ([], rest)
+    row, end, column = _multiply(k, job, x, y, out, None)
+    if more:
+        weights.add_where(k, out, more, (row, end), (column, job.piece[1]))
+    for total in bias:
+        weights.sum_rows(k, y, total, k.place[0], column, job.piece[1])
+    return k.text()
+
+
+def _multiply(k: Kernel, job: _Job, x: Buffer, y: Buffer, out: Buffer,
+              finish: Callable[[Buffer, Index, Index, Index], None] | None) -> tuple[Index, Index, Index]:
+    """This place's block of the product, in `out`; or with `finish`, which is handed sums [32 32], a row of them, and
+    where in the result they belong. The block's first row, the one after the last, and its first column."""
+    (tall, wide), deep = job.piece, job.deep
+    row, column = k.place[0] * tall, k.place[1] * wide
+    end = k.least(row + tall, job.rows)
+    right = amx.Side.of(y, right=True, along=job.along[1], deep=deep, across=wide)
+    left = amx.Side.of(x, right=False, along=job.along[0], deep=deep, across=amx.BLOCK if job.along[0] else tall)
+    sums = k.scratch(amx.BLOCK, amx.BLOCK) if finish else None
+    amx.begin(k)
+
+    def block(start: Index, first: bool, last: bool) -> None:
+        right.fill(column, start)
+        if not job.along[0]:
+            left.fill(row, start)
+        for r in k.range(row, end, amx.BLOCK):
+            if job.along[0]:
+                left.fill(r, start)
+            for c in k.range(0, wide // amx.BLOCK, 1):
+                at = (r, column + c * amx.BLOCK)
+                own = sums if last else None
+                amx.product(left, right, 0 if job.along[0] else (r - row) // amx.BLOCK, c, None if first else out, own or out, [at, (0, 0) if own else at])
+                for m in k.range(0, amx.BLOCK, 1) if own and finish else ():
+                    finish(own, m, *at)
+
+    if job.depth == deep:
+        block(k.index(0), first=True, last=True)
+    else:
+        block(k.index(0), first=True, last=False)
+        for start in k.range(deep, job.depth - deep, deep):
+            block(start, first=False, last=False)
+        block(k.index(job.depth - deep), first=False, last=True)
+    amx.end(k)
+    return row, end, column
