@@ -1,12 +1,12 @@
 """Products of f32 in the tiles of AMX, which multiplies bf16.
 
 An f32 is the sum of three bf16, exactly: of its 24 bits each takes eight. So a product of two is nine products of bf16,
-and the three smallest of them are below the last bit of f32 and left out (Henry, Tang and Heinecke 2019, "Leveraging
-the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations"). What is summed is f32, as ever. Six
-products in tiles take a fifth of the time of one in vectors.
+of which the three smallest are about the last bit of f32 and left out (Henry, Tang and Heinecke 2019, "Leveraging the
+bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations"). Sums are of f32 as ever, two terms at
+once, and in the end closer to the truth than those of products in f32 (`tests/py/passes/test_amx.py`).
 
-What differs from f32: where an operand is infinite (or rounds to it, above 3.39e38) the result is NaN, and operands and
-sums below 1.2e-38 count as zero.
+What differs from f32: an infinite operand makes NaN; numbers below 1.2e-38 count as zero, and an operand below 1e-33
+has lost digits to that.
 
 A tile of the left operand is 16 rows of 32 numbers, one of the right operand 32 rows of 16, where two rows lie side by
 side: word j of row i is y[2 i, j] and y[2 i + 1, j]. Eight registers: four of sums, two of each operand.
@@ -15,7 +15,7 @@ side: word j of row i is y[2 i, j] and y[2 i + 1, j]. Eight registers: four of s
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sexpgpu.compiler.kernels.code import Buffer, Index, Kernel, Place
@@ -58,7 +58,7 @@ class Words:
         return k.make(Words, f"vector.bitcast {k.name(f'arith.subf {a}, {b} : {_FLOATS}')} : {_FLOATS} to {_WORDS}")
 
     def top(self) -> Words:
-        """As f32, what its upper half holds."""
+        """The upper half, with zeros behind."""
         return self._with("andi", _word(self.kernel, -1 << 16))
 
     def parts(self) -> list[Words]:
@@ -131,7 +131,8 @@ class Side:
                     for pair in k.range(0, pairs, 1):
                         for which in range(2):
                             across = pair * BLOCK + (which * SIDE) + first
-                            self._store(pair, block, which, i, *(_load(self.source, deep + n, across) for n in range(2)))
+                            two = [_load(self.source, deep + n, across) for n in range(2)]
+                            self._store(pair, block, which, i, *two)
         else:
             for pair in k.range(0, pairs, 1):
                 for which in range(2):
@@ -139,8 +140,8 @@ class Side:
                         across = pair * BLOCK + i + (which * SIDE) + first
                         for block in k.range(0, blocks, 1):
                             deep = block * DEEP + start
-                            self._store(pair, block, which, i,
-                                        *(_load(self.source, across, deep + n * SIDE) for n in range(2)))
+                            two = [_load(self.source, across, deep + n * SIDE) for n in range(2)]
+                            self._store(pair, block, which, i, *two)
 
     def _store(self, pair: Index, block: Index, which: int, i: Place, a: Words, b: Words) -> None:
         """Row i of a tile."""
@@ -150,13 +151,13 @@ class Side:
             w.kernel.write(f"vector.store {w.name}, {self.held.at((at, 0))} : {self.held.type}, {_WORDS}")
 
     def _squares(self, pair: Index, block: Index, which: int, across: Index, deep: Index) -> None:
-        squares = [turned([_load(self.source, *((across + i, deep + half) if self.along else (deep + (half + i), across)))
-                           for i in range(SIDE)]) for half in (0, SIDE)]
-        if self.right:
-            found = [square[i:i + 2] for square in squares for i in range(0, SIDE, 2)]
-        else:
-            found = list(zip(*squares, strict=True))
-        for i, two in enumerate(found):
+        """A tile of what has to be turned."""
+        halves = [[(across + i, deep + half) if self.along else (deep + (half + i), across) for i in range(SIDE)]
+                  for half in (0, SIDE)]
+        first, second = (turned([_load(self.source, *place) for place in half]) for half in halves)
+        rows = zip((first + second)[::2], (first + second)[1::2], strict=True) if self.right else \
+            zip(first, second, strict=True)
+        for i, two in enumerate(rows):
             self._store(pair, block, which, i, *two)
 
 
@@ -173,36 +174,45 @@ def end(k: Kernel) -> None:
     _call(k, "tilerelease")
 
 
-def product(left: Side, right: Side, rows: Place, columns: Place, more: Buffer | None, out: Buffer,
-            places: Sequence[tuple[Place, Place]]) -> None:
-    """Of pair `rows` of the left tiles and pair `columns` of the right ones the product [32 32], added to what lies in
-    `more`. That begins at the first of the `places`, and what is stored in `out` at the last."""
-    k = left.kernel
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The product [32 32] of a pair of the left tiles and a pair of the right ones, in registers."""
 
-    def each(buffer: Buffer, row: Place, column: Place) -> Iterator[tuple[int, str, int]]:
-        for n, (i, j) in enumerate(itertools.product(range(0, BLOCK, SIDE), repeat=2)):
-            yield n, _address(buffer, k.index(0) + row + i, k.index(0) + column + j), 4 * buffer.shape[-1]
+    left: Side
+    right: Side
 
-    if more is None:
+    def zero(self) -> None:
         for n in range(4):
-            _call(k, "tilezero", n)
-    else:
-        for operands in each(more, *places[0]):
-            _call(k, "tileloadd64", *operands)
-    for block in k.range(0, left.deep // DEEP, 1):
-        held: tuple[int, int] = (-1, -1)
-        for parts in ORDER:
-            for side, registers, pair, part, old in zip((left, right), (_LEFT, _RIGHT), (rows, columns), parts, held,
-                                                        strict=True):
-                for which, register in enumerate(registers) if part != old else ():
-                    place = _address(side.held, side.tile(pair, block, part, which), 0)
-                    _call(k, "tileloadd64", register, place, 4 * SIDE)
-            held = parts
-            for i, a in enumerate(_LEFT):
-                for j, b in enumerate(_RIGHT):
-                    _call(k, "tdpbf16ps", 2 * i + j, a, b)
-    for operands in each(out, *places[-1]):
-        _call(k, "tilestored64", *operands)
+            _call(self.left.kernel, "tilezero", n)
+
+    def load(self, source: Buffer, row: Place, column: Place) -> None:
+        """What lies at this place."""
+        for n, place in enumerate(self._corners(source, row, column)):
+            _call(self.left.kernel, "tileloadd64", n, place, 4 * source.shape[-1])
+
+    def store(self, into: Buffer, row: Place, column: Place) -> None:
+        for n, place in enumerate(self._corners(into, row, column)):
+            _call(self.left.kernel, "tilestored64", n, place, 4 * into.shape[-1])
+
+    def add(self, rows: Place, columns: Place) -> None:
+        """The product of these pairs."""
+        k = self.left.kernel
+        for block in k.range(0, self.left.deep // DEEP, 1):
+            held: tuple[int, int] = (-1, -1)
+            for parts in ORDER:
+                for side, registers, pair, part, old in zip((self.left, self.right), (_LEFT, _RIGHT), (rows, columns),
+                                                            parts, held, strict=True):
+                    for which, register in enumerate(registers) if part != old else ():
+                        place = _address(side.held, side.tile(pair, block, part, which), 0)
+                        _call(k, "tileloadd64", register, place, 4 * SIDE)
+                held = parts
+                for n, (a, b) in enumerate(itertools.product(_LEFT, _RIGHT)):
+                    _call(k, "tdpbf16ps", n, a, b)
+
+    def _corners(self, buffer: Buffer, row: Place, column: Place) -> list[str]:
+        zero = buffer.kernel.index(0)
+        return [_address(buffer, zero + row + i, zero + column + j)
+                for i, j in itertools.product((0, SIDE), repeat=2)]
 
 
 def _address(buffer: Buffer, *places: Place) -> str:

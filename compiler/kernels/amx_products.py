@@ -119,10 +119,10 @@ def _multiply(k: Kernel, job: _Job, x: Buffer, y: Buffer, out: Buffer,
     end = k.least(row + tall, job.rows)
     right = amx.Side.of(y, right=True, along=job.along[1], deep=deep, across=wide)
     left = amx.Side.of(x, right=False, along=job.along[0], deep=deep, across=amx.BLOCK if job.along[0] else tall)
-    sums = k.scratch(amx.BLOCK, amx.BLOCK) if finish else None
+    own = k.scratch(amx.BLOCK, amx.BLOCK)
+    sums, last = amx.Sums(left, right), job.depth - deep
     amx.begin(k)
-
-    def block(start: Index, first: bool, last: bool) -> None:
+    for start in k.range(0, job.depth, deep):
         right.fill(column, start)
         if not job.along[0]:
             left.fill(row, start)
@@ -131,17 +131,19 @@ def _multiply(k: Kernel, job: _Job, x: Buffer, y: Buffer, out: Buffer,
                 left.fill(r, start)
             for c in k.range(0, wide // amx.BLOCK, 1):
                 at = (r, column + c * amx.BLOCK)
-                own = sums if last else None
-                amx.product(left, right, 0 if job.along[0] else (r - row) // amx.BLOCK, c, None if first else out, own or out, [at, (0, 0) if own else at])
-                for m in k.range(0, amx.BLOCK, 1) if own and finish else ():
-                    finish(own, m, *at)
-
-    if job.depth == deep:
-        block(k.index(0), first=True, last=True)
-    else:
-        block(k.index(0), first=True, last=False)
-        for start in k.range(deep, job.depth - deep, deep):
-            block(start, first=False, last=False)
-        block(k.index(job.depth - deep), first=False, last=True)
+                with k.when("eq", start, 0):
+                    sums.zero()
+                with k.when("ne", start, 0):
+                    sums.load(out, *at)
+                sums.add(0 if job.along[0] else (r - row) // amx.BLOCK, c)
+                if finish is None:
+                    sums.store(out, *at)
+                    continue
+                with k.when("ne", start, last):
+                    sums.store(out, *at)
+                with k.when("eq", start, last):
+                    sums.store(own, 0, 0)
+                    for m in k.range(0, amx.BLOCK, 1):
+                        finish(own, m, *at)
     amx.end(k)
     return row, end, column

@@ -205,6 +205,13 @@ class Kernel:
         self.write("}")
 
     @contextmanager
+    def when(self, how: str, a: Index, b: Place) -> Iterator[None]:
+        """`with kernel.when("eq", a, b):` writes what runs if a is b; with "ne", if it is not."""
+        self.write(f"scf.if {self.name(f'arith.cmpi {how}, {a.name}, {self.at(b)} : index')} {{")
+        yield
+        self.write("}")
+
+    @contextmanager
     def where(self, x: Vector) -> Iterator[None]:
         """`with kernel.where(x):` writes what runs if the first lane of x is not 0."""
         first = self.name(f"vector.extract {x.name}[0] : f32 from {_VECTOR}")
