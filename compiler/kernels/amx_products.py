@@ -20,6 +20,8 @@ DEEPEST = 256
 TALL, WIDE = (512, 256, 128, 64, 32), (256, 128, 64, 32)
 #: Pieces that threads have something to share of.
 PIECES = 8
+#: Sums of a piece below which splitting its operands takes longer than multiplying them.
+SMALLEST = 64 * 64
 #: Bytes of both operands' tiles, on the stack.
 MOST = 800 << 10
 
@@ -47,7 +49,7 @@ class _Job:
         """Rows, of which the last piece may have fewer, and columns."""
         return min(((tall, wide) for tall in TALL for wide in WIDE if tall <= self.rows and self.columns % wide == 0
                     and (self._held(tall) + wide) * self.deep * 2 * amx.PARTS <= MOST),
-                   key=lambda p: (self._pieces(*p) < PIECES, 1 / p[0] + 1 / p[1]))
+                   key=lambda p: (p[0] * p[1] < SMALLEST, self._pieces(*p) < PIECES, 1 / p[0] + 1 / p[1]))
 
     def _held(self, tall: int) -> int:
         """Rows of x that are split at once: all where they are the last axis, so that they are read side by side."""
