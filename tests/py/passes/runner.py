@@ -6,9 +6,12 @@ import json
 
 import iree.runtime as rt
 import numpy as np
+from sexpgpu.runtime.processor import tiles_granted
 
 #: What kernels for a processor may take, and as much again (the runtime's `STACK`); IREE's default is 128 KiB.
 rt.flags.parse_flags("--task_worker_stack_size=2097152")
+# Without having been asked for, an instruction of AMX ends the process.
+tiles_granted()
 
 ELEMENTS = {
     "float32": rt.HalElementType.FLOAT_32, "float64": rt.HalElementType.FLOAT_64, "float16": rt.HalElementType.FLOAT_16,

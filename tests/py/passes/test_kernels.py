@@ -25,12 +25,13 @@ from sexpgpu.runtime.processor import STACK, lacking
 # target, too, is offered on x86-64 alone.
 if platform.machine() != "x86_64" or lacking(("avx2", "fma")):
     pytest.skip("this processor has no AVX2", allow_module_level=True)
-TARGETS = ("x86-64-v3", "x86-64-v4")
+TARGETS = ("x86-64-v3", "x86-64-v4", "sapphirerapids")
 
 #: Rows, columns of the left operand, columns of the right one; and whether there is a kernel.
 SIZES = [(64, 128, 128, True), (72, 136, 128, True), (2048, 8, 72, True), (1000, 40, 32, True), (512, 256, 104, True),
          (256, 48, 640, True), (136, 1288, 8, True), (200, 24, 1152, True), (256, 1024, 96, True),
-         (128, 640, 640, True), (1001, 40, 32, False), (512, 60, 64, False), (512, 64, 60, False), (16, 16, 16, False)]
+         (128, 640, 640, True), (96, 160, 256, True), (1001, 40, 32, False), (512, 60, 64, False),
+         (512, 64, 60, False), (16, 16, 16, False)]
 
 
 def tensor(*shape: int) -> str:
