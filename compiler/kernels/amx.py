@@ -1,9 +1,9 @@
 """Products of f32 in the tiles of AMX, which multiplies bf16.
 
-An f32 is the sum of three bf16, exactly: of its 24 bits each takes eight. So a product of two is nine products of bf16,
-of which the three smallest are about the last bit of f32 and left out (Henry, Tang and Heinecke 2019, "Leveraging the
-bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations"). Sums are of f32 as ever, two terms at
-once, and in the end closer to the truth than those of products in f32 (`tests/py/passes/test_amx.py`).
+Each f32 is three bf16 (`split`), so a product of two is nine products of bf16, of which the three smallest are about
+the last bit of f32 and left out (Henry, Tang and Heinecke 2019, "Leveraging the bfloat16 Artificial Intelligence
+Datatype For Higher-Precision Computations"). Sums are of f32 as ever, two terms at once, and in the end closer to the
+truth than those of products in f32 (`tests/py/passes/test_amx.py`).
 
 What differs from f32: an infinite operand makes NaN; numbers below 1.2e-38 count as zero, and an operand below 1e-33
 has lost digits to that.
@@ -15,80 +15,22 @@ side: word j of row i is y[2 i, j] and y[2 i + 1, j]. Eight registers: four of s
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sexpgpu.compiler.kernels.code import Buffer, Index, Kernel, Place
+from sexpgpu.compiler.kernels.split import PARTS, WORDS, Words
 from sexpgpu.compiler.kernels.tile import turned
 
-#: Rows of a tile, and its 32-bit words in a row.
-SIDE = 16
+#: Rows of a tile, and its words in a row.
+SIDE = WORDS
 #: What a tile has of the depth.
 DEEP = 32
-#: bf16 of an f32.
-PARTS = 3
 #: Rows and columns of what is summed up at once, in tiles of both: 2 x 2.
 BLOCK = 2 * SIDE
 #: The products of parts that are summed, the smaller ones first; from each to the next only one operand changes.
 ORDER = ((2, 0), (1, 0), (1, 1), (0, 1), (0, 0), (0, 2))
-_WORDS, _FLOATS, _HALVES = f"vector<{SIDE}xi32>", f"vector<{SIDE}xf32>", f"vector<{2 * SIDE}xi16>"
 #: Registers of the operands' tiles; those of the sums are 0 to 3.
 _LEFT, _RIGHT = (4, 5), (6, 7)
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """16 words of 32 bits in a register."""
-
-    kernel: Kernel
-    name: str
-
-    def _with(self, operation: str, other: Words) -> Words:
-        return self.kernel.make(Words, f"arith.{operation} {self.name}, {other.name} : {_WORDS}")
-
-    def mixed(self, other: Words, lanes: Sequence[int]) -> Words:
-        """The words of these lanes, the lanes of `other` counted on from 16."""
-        operands = f"{self.name}, {other.name} {list(lanes)}"
-        return self.kernel.make(Words, f"vector.shuffle {operands} : {_WORDS}, {_WORDS}")
-
-    def less(self, other: Words) -> Words:
-        """Their difference as f32."""
-        k = self.kernel
-        a, b = (k.name(f"vector.bitcast {w.name} : {_WORDS} to {_FLOATS}") for w in (self, other))
-        return k.make(Words, f"vector.bitcast {k.name(f'arith.subf {a}, {b} : {_FLOATS}')} : {_FLOATS} to {_WORDS}")
-
-    def top(self) -> Words:
-        """The upper half, with zeros behind."""
-        return self._with("andi", _word(self.kernel, -1 << 16))
-
-    def parts(self) -> list[Words]:
-        """What it is the sum of; of the last the lower half is to be left out."""
-        high = self.top()
-        rest = self.less(high)
-        middle = rest.top()
-        return [high, middle, rest.less(middle)]
-
-    def beside(self, other: Words) -> Words:
-        """The upper halves of both, number by number."""
-        low = self._with("shrui", _word(self.kernel, 16))
-        return low._with("ori", other._with("andi", _word(self.kernel, -1 << 16)))
-
-    def before(self, other: Words) -> Words:
-        """The upper halves of this one, then those of `other`."""
-        k = self.kernel
-        a, b = (k.name(f"vector.bitcast {w.name} : {_WORDS} to {_HALVES}") for w in (self, other))
-        odd = list(range(1, 4 * SIDE, 2))
-        return k.make(Words, f"vector.bitcast {k.name(f'vector.shuffle {a}, {b} {odd} : {_HALVES}, {_HALVES}')} : "
-                             f"{_HALVES} to {_WORDS}")
-
-
-def _word(k: Kernel, number: int) -> Words:
-    return Words(k, k.constant(f"dense<{number}> : {_WORDS}"))
-
-
-def _load(source: Buffer, *places: Place) -> Words:
-    floats = source.kernel.name(f"vector.load {source.at(places)} : {source.type}, {_FLOATS}")
-    return source.kernel.make(Words, f"vector.bitcast {floats} : {_FLOATS} to {_WORDS}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +73,7 @@ class Side:
                     for pair in k.range(0, pairs, 1):
                         for which in range(2):
                             across = pair * BLOCK + (which * SIDE) + first
-                            two = [_load(self.source, deep + n, across) for n in range(2)]
+                            two = [Words.load(self.source, deep + n, across) for n in range(2)]
                             self._store(pair, block, which, i, *two)
         else:
             for pair in k.range(0, pairs, 1):
@@ -140,21 +82,20 @@ class Side:
                         across = pair * BLOCK + i + (which * SIDE) + first
                         for block in k.range(0, blocks, 1):
                             deep = block * DEEP + start
-                            two = [_load(self.source, across, deep + n * SIDE) for n in range(2)]
+                            two = [Words.load(self.source, across, deep + n * SIDE) for n in range(2)]
                             self._store(pair, block, which, i, *two)
 
     def _store(self, pair: Index, block: Index, which: int, i: Place, a: Words, b: Words) -> None:
         """Row i of a tile."""
         for part, words in enumerate(zip(a.parts(), b.parts(), strict=True)):
             w = words[0].beside(words[1]) if self.right else words[0].before(words[1])
-            at = self.tile(pair, block, part, which) + i
-            w.kernel.write(f"vector.store {w.name}, {self.held.at((at, 0))} : {self.held.type}, {_WORDS}")
+            w.store(self.held, self.tile(pair, block, part, which) + i, 0)
 
     def _squares(self, pair: Index, block: Index, which: int, across: Index, deep: Index) -> None:
         """A tile of what has to be turned."""
         halves = [[(across + i, deep + half) if self.along else (deep + (half + i), across) for i in range(SIDE)]
                   for half in (0, SIDE)]
-        first, second = (turned([_load(self.source, *place) for place in half]) for half in halves)
+        first, second = (turned([Words.load(self.source, *place) for place in half]) for half in halves)
         rows = zip((first + second)[::2], (first + second)[1::2], strict=True) if self.right else \
             zip(first, second, strict=True)
         for i, two in enumerate(rows):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sexpgpu.compiler.kernels import amx, products, weights
 from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel
+from sexpgpu.compiler.kernels.split import PARTS
 from sexpgpu.compiler.kernels.tile import divisor
 
 #: Of the depth, what is split at once.
@@ -27,7 +28,7 @@ MOST = 800 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class Job:
     """x [rows depth] times y [depth columns]; `along` says of each whether it lies so that the depth is its last axis.
     """
 
@@ -46,9 +47,10 @@ class _Job:
 
     @property
     def piece(self) -> tuple[int, int]:
-        """Rows, of which the last piece may have fewer, and columns."""
-        return min(((tall, wide) for tall in TALL for wide in WIDE if tall <= self.rows and self.columns % wide == 0
-                    and (self._held(tall) + wide) * self.deep * 2 * amx.PARTS <= MOST),
+        """Rows, of which the last piece may have fewer if they are not held all at once, and columns."""
+        talls = [t for t in TALL if t <= self.rows and (self.along[0] or self.rows % t == 0)]
+        return min(((tall, wide) for tall in talls for wide in WIDE if self.columns % wide == 0
+                    and (self._held(tall) + wide) * self.deep * 2 * PARTS <= MOST),
                    key=lambda p: (p[0] * p[1] < SMALLEST, self._pieces(*p) < PIECES, 1 / p[0] + 1 / p[1]))
 
     def _held(self, tall: int) -> int:
@@ -64,25 +66,17 @@ class _Job:
         return -(-self.rows // tall), self.columns // wide
 
 
-def _product_job(s: products.Shape) -> _Job:
-    return _Job(s.rows, s.depth, s.columns, (True, s.turned))
+def product_job(s: products.Shape) -> Job:
+    return Job(s.rows, s.depth, s.columns, (True, s.turned))
 
 
-def _gradient_job(s: weights.Shape) -> _Job:
-    return _Job(s.left, s.rows, s.right, (False, False))
-
-
-def product_fits(s: products.Shape) -> bool:
-    return _product_job(s).fits
-
-
-def gradient_fits(s: weights.Shape) -> bool:
-    return _gradient_job(s).fits
+def gradient_job(s: weights.Shape) -> Job:
+    return Job(s.left, s.rows, s.right, (False, False))
 
 
 def product(name: str, s: products.Shape) -> str:
     """The same kernel as `products.product`."""
-    job, results = _product_job(s), len(s.then.results)
+    job, results = product_job(s), len(s.then.results)
     k = Kernel(name, job.grid, products.buffers(s))
     x, y, *added = k.buffers
     added, outs = added[:-results], added[-results:]
@@ -100,7 +94,7 @@ def product(name: str, s: products.Shape) -> str:
 
 def gradient(name: str, s: weights.Shape) -> str:
     """The same kernel as `weights.gradient`."""
-    job = _gradient_job(s)
+    job = gradient_job(s)
     k = Kernel(name, job.grid, weights.buffers(s))
     x, y, *rest = k.buffers
     more, (out, *bias) = (rest[:2], rest[2:]) if s.added else ([], rest)
@@ -112,7 +106,7 @@ def gradient(name: str, s: weights.Shape) -> str:
     return k.text()
 
 
-def _multiply(k: Kernel, job: _Job, x: Buffer, y: Buffer, out: Buffer,
+def _multiply(k: Kernel, job: Job, x: Buffer, y: Buffer, out: Buffer,
               finish: Callable[[Buffer, Index, Index, Index], None] | None) -> tuple[Index, Index, Index]:
     """This place's block of the product, in `out`; or with `finish`, which is handed sums [32 32], a row of them, and
     where in the result they belong. The block's first row, the one after the last, and its first column."""

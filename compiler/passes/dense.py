@@ -143,7 +143,7 @@ def apply(module: ir.Module, options: KernelOptions) -> None:
 
 
 def apply_amx(module: ir.Module, options: NoOptions) -> None:
-    _apply(module, amx_products.product, amx_products.product_fits)
+    _apply(module, amx_products.product, lambda s: amx_products.product_job(s).fits)
 
 
 AMX = Pass("dense-amx", "the same products as a kernel of AMX's tiles, for processors with those", apply_amx,

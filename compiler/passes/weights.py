@@ -113,7 +113,7 @@ def apply(module: ir.Module, options: KernelOptions) -> None:
 
 
 def apply_amx(module: ir.Module, options: NoOptions) -> None:
-    _apply(module, amx_products.gradient, amx_products.gradient_fits)
+    _apply(module, amx_products.gradient, lambda s: amx_products.gradient_job(s).fits)
 
 
 AMX = Pass("weights-amx", "the same gradients as a kernel of AMX's tiles, for processors with those", apply_amx,
