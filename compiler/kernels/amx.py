@@ -8,8 +8,10 @@ truth than those of products in f32 (`tests/py/passes/test_amx.py`).
 What differs from f32: an infinite operand makes NaN; numbers below 1.2e-38 count as zero, and an operand below 1e-33
 has lost digits to that.
 
-A tile of the left operand is 16 rows of 32 numbers, one of the right operand 32 rows of 16, where two rows lie side by
-side: word j of row i is y[2 i, j] and y[2 i + 1, j]. Eight registers: four of sums, two of each operand.
+A tile has 32 numbers of the depth, two in a word. Which two does not matter as long as it is the same in both operands:
+here they are 16 apart, so that words are put together from two vectors as they were loaded. Word j of row i is
+x[i, j] and x[i, j + 16] in a tile of the left operand, y[i, j] and y[i + 16, j] in one of the right. Eight registers:
+four of sums, two of each operand.
 """
 
 from __future__ import annotations
@@ -66,14 +68,14 @@ class Side:
                 for pair in k.range(0, pairs, 1):
                     for which in range(2):
                         self._squares(pair, block, which, pair * BLOCK + (which * SIDE) + first, block * DEEP + start)
-        elif self.right:               # two of the depth side by side
+        elif self.right:
             for block in k.range(0, blocks, 1):
                 for i in k.range(0, SIDE, 1):
-                    deep = block * DEEP + i * 2 + start
+                    deep = block * DEEP + i + start
                     for pair in k.range(0, pairs, 1):
                         for which in range(2):
                             across = pair * BLOCK + (which * SIDE) + first
-                            two = [Words.load(self.source, deep + n, across) for n in range(2)]
+                            two = [Words.load(self.source, deep + n, across) for n in (0, SIDE)]
                             self._store(pair, block, which, i, *two)
         else:
             for pair in k.range(0, pairs, 1):
@@ -82,23 +84,20 @@ class Side:
                         across = pair * BLOCK + i + (which * SIDE) + first
                         for block in k.range(0, blocks, 1):
                             deep = block * DEEP + start
-                            two = [Words.load(self.source, across, deep + n * SIDE) for n in range(2)]
+                            two = [Words.load(self.source, across, deep + n) for n in (0, SIDE)]
                             self._store(pair, block, which, i, *two)
 
     def _store(self, pair: Index, block: Index, which: int, i: Place, a: Words, b: Words) -> None:
         """Row i of a tile."""
         for part, words in enumerate(zip(a.parts(), b.parts(), strict=True)):
-            w = words[0].beside(words[1]) if self.right else words[0].before(words[1])
-            w.store(self.held, self.tile(pair, block, part, which) + i, 0)
+            words[0].beside(words[1]).store(self.held, self.tile(pair, block, part, which) + i, 0)
 
     def _squares(self, pair: Index, block: Index, which: int, across: Index, deep: Index) -> None:
         """A tile of what has to be turned."""
         halves = [[(across + i, deep + half) if self.along else (deep + (half + i), across) for i in range(SIDE)]
                   for half in (0, SIDE)]
         first, second = (turned([Words.load(self.source, *place) for place in half]) for half in halves)
-        rows = zip((first + second)[::2], (first + second)[1::2], strict=True) if self.right else \
-            zip(first, second, strict=True)
-        for i, two in enumerate(rows):
+        for i, two in enumerate(zip(first, second, strict=True)):
             self._store(pair, block, which, i, *two)
 
 
@@ -108,11 +107,11 @@ def begin(k: Kernel) -> None:
     memory = k.scratch(64, element="i8")
     k.write(f"vector.store {k.constant(f'dense<{layout}> : vector<64xi8>')}, {memory.at((0,))} : {memory.type}, "
             "vector<64xi8>")
-    _call(k, "ldtilecfg", _address(memory, 0))
+    call(k, "ldtilecfg", _address(memory, 0))
 
 
 def end(k: Kernel) -> None:
-    _call(k, "tilerelease")
+    call(k, "tilerelease")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +123,16 @@ class Sums:
 
     def zero(self) -> None:
         for n in range(4):
-            _call(self.left.kernel, "tilezero", n)
+            call(self.left.kernel, "tilezero", n)
 
     def load(self, source: Buffer, row: Place, column: Place) -> None:
         """What lies at this place."""
         for n, place in enumerate(self._corners(source, row, column)):
-            _call(self.left.kernel, "tileloadd64", n, place, 4 * source.shape[-1])
+            call(self.left.kernel, "tileloadd64", n, place, 4 * source.shape[-1])
 
     def store(self, into: Buffer, row: Place, column: Place) -> None:
         for n, place in enumerate(self._corners(into, row, column)):
-            _call(self.left.kernel, "tilestored64", n, place, 4 * into.shape[-1])
+            call(self.left.kernel, "tilestored64", n, place, 4 * into.shape[-1])
 
     def add(self, rows: Place, columns: Place) -> None:
         """The product of these pairs."""
@@ -145,10 +144,10 @@ class Sums:
                                                             parts, held, strict=True):
                     for which, register in enumerate(registers) if part != old else ():
                         place = _address(side.held, side.tile(pair, block, part, which), 0)
-                        _call(k, "tileloadd64", register, place, 4 * SIDE)
+                        call(k, "tileloadd64", register, place, 4 * SIDE)
                 held = parts
                 for n, (a, b) in enumerate(itertools.product(_LEFT, _RIGHT)):
-                    _call(k, "tdpbf16ps", n, a, b)
+                    call(k, "tdpbf16ps", n, a, b)
 
     def _corners(self, buffer: Buffer, row: Place, column: Place) -> list[str]:
         zero = buffer.kernel.index(0)
@@ -167,7 +166,7 @@ def _address(buffer: Buffer, *places: Place) -> str:
     return k.name(f"llvm.inttoptr {number} : i64 to !llvm.ptr")
 
 
-def _call(k: Kernel, name: str, *operands: int | str) -> None:
+def call(k: Kernel, name: str, *operands: int | str) -> None:
     """An instruction; registers are constants of i8, strides of i64."""
     kinds = {"tileloadd64": ("i8", "!llvm.ptr", "i64"), "tilestored64": ("i8", "!llvm.ptr", "i64"),
              "tilezero": ("i8",), "tdpbf16ps": ("i8", "i8", "i8"), "ldtilecfg": ("!llvm.ptr",), "tilerelease": ()}[name]

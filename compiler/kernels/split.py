@@ -11,7 +11,7 @@ from sexpgpu.compiler.kernels.code import Buffer, Kernel, Place
 WORDS = 16
 #: bf16 of an f32.
 PARTS = 3
-_WORDS, _FLOATS, _HALVES = f"vector<{WORDS}xi32>", f"vector<{WORDS}xf32>", f"vector<{2 * WORDS}xi16>"
+_WORDS, _FLOATS = f"vector<{WORDS}xi32>", f"vector<{WORDS}xf32>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +57,9 @@ class Words:
         return [high, middle, rest.less(middle)]
 
     def beside(self, other: Words) -> Words:
-        """The upper halves of both, number by number."""
+        """The upper halves of both, word by word."""
         low = self._with("shrui", _word(self.kernel, 16))
         return low._with("ori", other._with("andi", _word(self.kernel, -1 << 16)))
-
-    def before(self, other: Words) -> Words:
-        """The upper halves of this one, then those of `other`."""
-        k = self.kernel
-        a, b = (k.name(f"vector.bitcast {w.name} : {_WORDS} to {_HALVES}") for w in (self, other))
-        odd = list(range(1, 4 * WORDS, 2))
-        return k.make(Words, f"vector.bitcast {k.name(f'vector.shuffle {a}, {b} {odd} : {_HALVES}, {_HALVES}')} : "
-                             f"{_HALVES} to {_WORDS}")
 
 
 def _word(k: Kernel, number: int) -> Words:

@@ -60,3 +60,11 @@ def test_words_of_a_command(tmp_path, monkeypatch, capsys, words, told):
     assert main(words) in (1, 2)
     err = capsys.readouterr().err
     assert told in err and err.count("error[") == 1, err
+
+
+def test_an_artifact_in_place_of_an_experiment(tmp_path, capsys):
+    path = tmp_path / "model.vmfb"
+    path.write_bytes(b"PK\x03\x04\xef\xff")
+    assert main(["check", str(path)]) == 1
+    said = capsys.readouterr()
+    assert f"fix: `sexpc inspect {path}` says what is in it" in said.out + said.err
