@@ -49,7 +49,7 @@ def _unreadable(path: Path, shown: str, at: Span | None, error: OSError, written
 
 def not_utf8(content: bytes, shown: str, at: Span | None, sources: SourceMap, error: UnicodeDecodeError) -> Diagnostic:
     """Points at the byte, in a text where what cannot be decoded is replaced."""
-    from sexpgpu.runtime.artifact.seal import ZIP_MAGIC   # not for every check
+    from sexpgpu.runtime.artifact.seal import ZIP_MAGIC  # not for every check
 
     if content.startswith(ZIP_MAGIC):
         return Diagnostic("E-READ-011", f"`{shown}` is no text but looks like an artifact", Label(at, "here") if at else
