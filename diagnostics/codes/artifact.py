@@ -27,5 +27,6 @@ TABLE: tuple[Code, ...] = (
     Code("E-ARTIFACT-009", "artifact for another processor",
          "The artifact was compiled for a processor that can do more than this one; it would end in an illegal "
          "instruction. `sexpc build` compiles for the processor it runs on unless `--target` names one: "
-         "`cpu:x86-64-v3` runs on nearly every server of the last ten years."),
+         "`cpu:x86-64-v3` runs on nearly every server of the last ten years. `amx-tile` is lacking also where the "
+         "processor has it and the system does not grant it."),
 )

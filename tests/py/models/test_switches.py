@@ -50,7 +50,7 @@ def test_what_is_left_out_does_not_run(name):
     """Each is there for one of these targets, and then no more."""
     def there(*disabled: str) -> set[str]:
         found = set()
-        for kind in (TARGET, "vulkan", "cuda"):
+        for kind in (TARGET, "cpu:sapphirerapids", "vulkan", "cuda"):
             for pass_, options in passes_for(parse_target(kind), BuildOptions(disabled=disabled)):
                 found.add(pass_.name)
                 if pass_ in LEGALIZE.values():
