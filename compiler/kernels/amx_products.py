@@ -8,11 +8,11 @@ square, so there are no more of them than threads need.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sexpgpu.compiler.kernels import amx, products, weights
-from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel
-from sexpgpu.compiler.kernels.split import PARTS
+from sexpgpu.compiler.kernels.code import Buffer, Index, Kernel
+from sexpgpu.compiler.kernels.split import PARTS, WORDS
 from sexpgpu.compiler.kernels.tile import divisor
 
 #: Of the depth, what is split at once.
@@ -74,15 +74,24 @@ def gradient_job(s: weights.Shape) -> Job:
     return Job(s.left, s.rows, s.right, (False, False))
 
 
+def product_shape(s: products.Shape) -> products.Shape | None:
+    """This shape with this processor's vectors, if there is a kernel."""
+    return replace(s, lanes=WORDS) if product_job(s).fits else None
+
+
+def gradient_shape(s: weights.Shape) -> weights.Shape | None:
+    return replace(s, lanes=WORDS) if gradient_job(s).fits else None
+
+
 def product(name: str, s: products.Shape) -> str:
     """The same kernel as `products.product`."""
     job, results = product_job(s), len(s.then.results)
-    k = Kernel(name, job.grid, products.buffers(s))
+    k = Kernel(name, job.grid, products.buffers(s), s.lanes)
     x, y, *added = k.buffers
     added, outs = added[:-results], added[-results:]
 
     def finish(sums: Buffer, m: Index, row: Index, column: Index) -> None:
-        for n in range(0, amx.BLOCK, LANES):
+        for n in range(0, amx.BLOCK, k.lanes):
             at = (row + m, column + n)
             value = products.with_added(sums.load(m, n), at, added, s)
             for into, v in zip(outs, s.then.of(k, value), strict=True):
@@ -95,7 +104,7 @@ def product(name: str, s: products.Shape) -> str:
 def gradient(name: str, s: weights.Shape) -> str:
     """The same kernel as `weights.gradient`."""
     job = gradient_job(s)
-    k = Kernel(name, job.grid, weights.buffers(s))
+    k = Kernel(name, job.grid, weights.buffers(s), s.lanes)
     x, y, *rest = k.buffers
     more, (out, *bias) = (rest[:2], rest[2:]) if s.added else ([], rest)
     row, end, column = _multiply(k, job, x, y, out, None)

@@ -5,7 +5,7 @@ write operations, so a kernel reads like the loop it is:
 
     k = Kernel("double", grid=(64,), buffers=[(64, 128), (64, 128)])
     x, y = k.buffers
-    for j in k.range(0, 128, LANES):
+    for j in k.range(0, 128, k.lanes):
         y[k.place[0], j] = x.load(k.place[0], j) * k.splat(2.0)
     text = k.text()
 """
@@ -20,13 +20,11 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TypeAlias, TypeVar
 
-#: Numbers of f32 in a vector of AVX2.
+#: Numbers of f32 in a vector of AVX2. One of AVX-512 has twice as many.
 LANES = 8
 #: Of them in a line of memory, what caches hold.
 LINE = 16
 T = TypeVar("T")
-_VECTOR = f"vector<{LANES}xf32>"
-_FLAGS = f"vector<{LANES}xi1>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +58,13 @@ Place: TypeAlias = Index | int
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """`LANES` numbers of f32 in a register."""
+    """As many f32 in a register as the kernel has lanes."""
 
     kernel: Kernel
     name: str
 
     def _with(self, operation: str, other: Vector) -> Vector:
-        return self.kernel.make(Vector, f"arith.{operation} {self.name}, {other.name} : {_VECTOR}")
+        return self.kernel.make(Vector, f"arith.{operation} {self.name}, {other.name} : {self.kernel.vector}")
 
     def __add__(self, other: Vector) -> Vector:
         return self._with("addf", other)
@@ -82,21 +80,21 @@ class Vector:
 
     def most(self, other: Vector) -> Vector:
         """The greater of each two; `other` where one is NaN."""
-        flags = self.kernel.name(f"arith.cmpf ogt, {self.name}, {other.name} : {_VECTOR}")
-        return self.kernel.make(Vector, f"arith.select {flags}, {self.name}, {other.name} : {_FLAGS}, {_VECTOR}")
+        return self.kernel.select(self.kernel.name(f"arith.cmpf ogt, {self.name}, {other.name} : {self.kernel.vector}"),
+                                  self, other)
 
     def mixed(self, other: Vector, lanes: Sequence[int]) -> Vector:
-        """The numbers of these lanes, the lanes of `other` counted on from `LANES`."""
+        """The numbers of these lanes, the lanes of `other` counted on from the last."""
         operands = f"{self.name}, {other.name} {list(lanes)}"
-        return self.kernel.make(Vector, f"vector.shuffle {operands} : {_VECTOR}, {_VECTOR}")
+        return self.kernel.make(Vector, f"vector.shuffle {operands} : {self.kernel.vector}, {self.kernel.vector}")
 
     def function(self, name: str) -> Vector:
         """One of the functions of the dialect `math`."""
-        return self.kernel.make(Vector, f"math.{name} {self.name} : {_VECTOR}")
+        return self.kernel.make(Vector, f"math.{name} {self.name} : {self.kernel.vector}")
 
     def plus_product(self, a: Vector, b: Vector) -> Vector:
         """self + a · b, rounded once."""
-        return self.kernel.make(Vector, f"vector.fma {a.name}, {b.name}, {self.name} : {_VECTOR}")
+        return self.kernel.make(Vector, f"vector.fma {a.name}, {b.name}, {self.name} : {self.kernel.vector}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +115,12 @@ class Buffer:
 
     def load(self, *places: Place) -> Vector:
         """The numbers from this place on, along the last axis."""
-        return self.kernel.make(Vector, f"vector.load {self.at(places)} : {self.type}, {_VECTOR}")
+        return self.kernel.make(Vector, f"vector.load {self.at(places)} : {self.type}, {self.kernel.vector}")
 
     def one(self, *places: Place) -> Vector:
         """The number at this place in every lane."""
         scalar = self.kernel.name(f"memref.load {self.at(places)} : {self.type}")
-        return self.kernel.make(Vector, f"vector.broadcast {scalar} : f32 to {_VECTOR}")
+        return self.kernel.make(Vector, f"vector.broadcast {scalar} : f32 to {self.kernel.vector}")
 
     def soon(self, *places: Place, write: bool = False) -> None:
         """This place is wanted soon: its line comes to the second cache to be read, to the first to be written."""
@@ -130,13 +128,14 @@ class Buffer:
         self.kernel.write(f"memref.prefetch {self.at(places)}, {how}, data : {self.type}")
 
     def __setitem__(self, places: tuple[Place, ...], value: Vector) -> None:
-        self.kernel.write(f"vector.store {value.name}, {self.at(places)} : {self.type}, {_VECTOR}")
+        self.kernel.write(f"vector.store {value.name}, {self.at(places)} : {self.type}, {self.kernel.vector}")
 
 
 class Kernel:
-    """One kernel on its way; `grid` counts its places, `buffers` are shapes, results last."""
+    """One kernel on its way; `grid` counts its places, `buffers` are shapes, results last; a vector has `lanes`."""
 
-    def __init__(self, name: str, grid: tuple[int, ...], buffers: Sequence[Sequence[int]]) -> None:
+    def __init__(self, name: str, grid: tuple[int, ...], buffers: Sequence[Sequence[int]], lanes: int = LANES) -> None:
+        self.lanes, self.vector = lanes, f"vector<{lanes}xf32>"
         self.symbol, self.grid = name, (*grid, 1, 1)[:3]
         self._numbers = itertools.count()
         self._head: list[str] = []
@@ -181,7 +180,7 @@ class Kernel:
 
     def splat(self, number: float) -> Vector:
         text = f"{number:.9e}" if isfinite(number) else f"0x{struct.pack('>f', number).hex().upper()}"
-        return Vector(self, self.constant(f"dense<{text}> : {_VECTOR}"))
+        return Vector(self, self.constant(f"dense<{text}> : {self.vector}"))
 
     # -- memory -------------------------------------------------------------------------------------------------------
 
@@ -214,7 +213,7 @@ class Kernel:
     @contextmanager
     def where(self, x: Vector) -> Iterator[None]:
         """`with kernel.where(x):` writes what runs if the first lane of x is not 0."""
-        first = self.name(f"vector.extract {x.name}[0] : f32 from {_VECTOR}")
+        first = self.name(f"vector.extract {x.name}[0] : f32 from {self.vector}")
         flag = self.name(f"arith.cmpf une, {first}, {self.constant('0.0 : f32')} : f32")
         self.write(f"scf.if {flag} {{")
         yield
@@ -225,7 +224,7 @@ class Kernel:
         """A loop that hands vectors from one round to the next."""
         i, result = Index(self, f"%i{next(self._numbers)}"), f"%r{next(self._numbers)}"
         carried = [Vector(self, f"%t{next(self._numbers)}") for _ in first]
-        types = ", ".join([_VECTOR] * len(first))
+        types = ", ".join([self.vector] * len(first))
         begin = ", ".join(f"{c.name} = {v.name}" for c, v in zip(carried, first, strict=True))
         self.write(f"{result}:{len(first)} = scf.for {i.name} = {self.at(start)} to {self.at(end)} "
                    f"step {self.at(step)} iter_args({begin}) -> ({types}) {{")
@@ -235,12 +234,17 @@ class Kernel:
 
     def where_not_after(self, first: Index, offset: int, last: Index, value: Vector, other: Vector) -> Vector:
         """`value` in each lane with first + offset <= last + its number, `other` in the rest."""
-        lanes = ", ".join(str(lane - offset) for lane in range(LANES))
-        lanes = self.constant(f"dense<[{lanes}]> : vector<{LANES}xi32>")
+        lanes = ", ".join(str(lane - offset) for lane in range(self.lanes))
+        lanes = self.constant(f"dense<[{lanes}]> : vector<{self.lanes}xi32>")
         gap = self.name(f"arith.index_cast {(first - last).name} : index to i32")
-        gap = self.name(f"vector.broadcast {gap} : i32 to vector<{LANES}xi32>")
-        flags = self.name(f"arith.cmpi sle, {gap}, {lanes} : vector<{LANES}xi32>")
-        return self.make(Vector, f"arith.select {flags}, {value.name}, {other.name} : {_FLAGS}, {_VECTOR}")
+        gap = self.name(f"vector.broadcast {gap} : i32 to vector<{self.lanes}xi32>")
+        flags = self.name(f"arith.cmpi sle, {gap}, {lanes} : vector<{self.lanes}xi32>")
+        return self.select(flags, value, other)
+
+    def select(self, flags: str, a: Vector, b: Vector) -> Vector:
+        """`a` in the lanes whose flag is set, `b` in the others."""
+        kinds = f"vector<{self.lanes}xi1>, {self.vector}"
+        return self.make(Vector, f"arith.select {flags}, {a.name}, {b.name} : {kinds}")
 
     def text(self) -> str:
         """An executable of this one kernel."""

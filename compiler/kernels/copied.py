@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sexpgpu.compiler.kernels.code import LANES, LINE, Buffer, Index, Kernel, Place
+from sexpgpu.compiler.kernels.code import LINE, Buffer, Index, Kernel, Place
 from sexpgpu.compiler.kernels.tile import turned
 
 
@@ -34,14 +34,14 @@ class Copied:
         """Copies the rows from `start` on. Row by row, for what is side by side in memory comes in one stream."""
         k = self.kernel
         if self.turned:
-            for c in k.range(0, self.columns, LANES):
-                for i in k.range(0, self.rows, LANES):
-                    block = [self.source.load(self.left + c + m, i + start) for m in range(LANES)]
+            for c in k.range(0, self.columns, k.lanes):
+                for i in k.range(0, self.rows, k.lanes):
+                    block = [self.source.load(self.left + c + m, i + start) for m in range(k.lanes)]
                     for m, v in enumerate(turned(block)):
                         self.held[i + m, c] = v
         else:
             for i in k.range(0, self.rows, 1):
-                for c in range(0, self.columns, LANES):
+                for c in range(0, self.columns, k.lanes):
                     self.held[i, c] = self.source.load(i + start, self.left + c)
 
     def soon(self, start: Place, turn: Index, turns: int) -> None:

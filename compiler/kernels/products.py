@@ -32,7 +32,7 @@ STEP = 24
 class Shape:
     """x [rows depth] times y [depth columns], or `turned` y [columns depth]. Added to it are a `bias` [columns] and as
     many `others` [rows columns]; the sum is multiplied by a `factor` [rows columns]. `then` is what is done with each
-    number, and what of it the results are. The processor has so many `registers`."""
+    number, and what of it the results are. Vectors have so many `lanes`."""
 
     rows: int
     depth: int
@@ -42,11 +42,11 @@ class Shape:
     others: int = 0
     factor: bool = False
     then: Steps = ITSELF
-    registers: int = 16
+    lanes: int = LANES
 
     @property
     def deep(self) -> int:
-        return divisor(self.depth, DEEPEST, LANES)
+        return divisor(self.depth, DEEPEST, self.lanes)
 
     @property
     def across(self) -> int:
@@ -55,7 +55,7 @@ class Shape:
 
     @property
     def wide(self) -> int:
-        return divisor(self.columns, COLUMNS, LANES)
+        return divisor(self.columns, COLUMNS, self.lanes)
 
     def _cut(self, pieces: int) -> int:
         """Rows of each of so many pieces, of which the last may have fewer."""
@@ -83,7 +83,7 @@ class Shape:
 
     @property
     def fits(self) -> bool:
-        return self.deep > 0 and self.wide > 0 and self.rows % LANES == 0
+        return self.deep > 0 and self.wide > 0 and self.rows % self.lanes == 0
 
 
 def buffers(s: Shape) -> list[tuple[int, ...]]:
@@ -95,31 +95,31 @@ def buffers(s: Shape) -> list[tuple[int, ...]]:
 def product(name: str, s: Shape) -> str:
     """Kernel of (x, y, bias?, others…, factor?) -> results, each [rows columns]."""
     columns, deep = s.wide, s.deep
-    k = Kernel(name, s.grid, buffers(s))
+    k = Kernel(name, s.grid, buffers(s), s.lanes)
     x, y, *added = k.buffers
     added, outs = added[:-len(s.then.results)], added[-len(s.then.results):]
     out = outs[0]   # sums of some of the depth wait here
     row, end, column = _piece(k, s)
-    width = min(WIDEST, columns // LANES)
-    high = ROWS_OF[s.registers][width]
+    width = min(WIDEST, columns // s.lanes)
+    high = ROWS_OF[s.lanes][width]
     copy = Copied.of(k, y, column, deep, columns, s.turned)
     tall = s.tall // high
 
     def block(start: Index, first: bool, last: bool) -> None:
         """Adds the product of some of the depth."""
         copy.fill(start)
-        for c in k.range(0, columns, width * LANES):
-            at = [column + c + n * LANES for n in range(width)]
+        for c in k.range(0, columns, width * s.lanes):
+            at = [column + c + n * s.lanes for n in range(width)]
             for r, many in bands(k, row, end, high, s.rows):
                 if not last and many == high:
-                    turn = c // (width * LANES) * tall + (r - row) // high
-                    copy.soon(start + deep, turn, tall * (columns // LANES // width))
+                    turn = c // (width * s.lanes) * tall + (r - row) // high
+                    copy.soon(start + deep, turn, tall * (columns // s.lanes // width))
                 places = [(r + m, n) for m in range(many) for n in at]
                 for buffer in [*outs[not first:], *added[s.bias:]] if last else [out] if first else []:
-                    for m, n in itertools.product(range(many), at[::LINE // LANES]):
+                    for m, n in itertools.product(range(many), at[::LINE // k.lanes]):
                         buffer.soon(r + m, n, write=buffer in outs)
                 found = tile(k, 0, deep, lambda i, m, r=r: x.one(r + m, i + start),
-                             lambda i, n, c=c: copy.held.load(i, c + n * LANES),
+                             lambda i, n, c=c: copy.held.load(i, c + n * s.lanes),
                              () if first else [out.load(*place) for place in places], rows=many, width=width)
                 for place, v in zip(places, itertools.chain(*found), strict=True):
                     out[place] = with_added(v, place, added, s) if last else v

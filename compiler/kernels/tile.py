@@ -10,9 +10,9 @@ from sexpgpu.compiler.kernels.code import Index, Kernel, Place, Vector
 #: Rows and vectors of columns of a tile: with eight sums, each waits for its last multiply-add just as long as that
 #: takes, and six loads are less than the processor does meanwhile.
 ROWS, WIDTH = 4, 2
-#: By the processor's registers, rows of a tile by its vectors of columns: twelve sums or eight, or sixteen or eight.
-#: Four rows more (24 sums of 32 registers) are no faster, and heights are mostly no multiple of six.
-ROWS_OF = {16: {4: 3, 2: 4, 1: 8}, 32: {4: 4, 2: 8, 1: 8}}
+#: By the lanes of a vector, rows of a tile by its vectors of columns: twelve sums or eight in sixteen registers,
+#: sixteen or eight in the thirty-two of AVX-512.
+ROWS_OF = {8: {4: 3, 2: 4, 1: 8}, 16: {4: 4, 2: 8, 1: 8}}
 #: Vectors of columns in a tile at most: a power of two, as widths mostly are multiples of.
 WIDEST = 4
 

@@ -30,19 +30,19 @@ NARROWEST = 512
 @dataclass(frozen=True, slots=True)
 class Shape:
     """x [rows left], y [rows right], of f32; the sum of rows of y as well if it is a `bias`; `added` to a tensor.
-    The processor has so many `registers`."""
+    Vectors have so many `lanes`."""
 
     rows: int
     left: int
     right: int
     bias: bool
     added: bool = False
-    registers: int = 16
+    lanes: int = LANES
 
     @property
     def depth(self) -> int:
         """Rows that are copied at once."""
-        return divisor(self.rows, DEEPEST, LANES)
+        return divisor(self.rows, DEEPEST, self.lanes)
 
     @property
     def swapped(self) -> bool:
@@ -63,8 +63,8 @@ class Shape:
     def piece(self) -> tuple[int, int]:
         """Of each of the two, the columns of one piece of work."""
         single, vectors = self.sides
-        columns = divisor(vectors, COLUMNS, LANES)
-        rows = divisor(single, TALLEST_COPIED if self.copied else TALLEST, LANES)
+        columns = divisor(vectors, COLUMNS, self.lanes)
+        rows = divisor(single, TALLEST_COPIED if self.copied else TALLEST, self.lanes)
         while rows > LOWEST and single // rows * (vectors // (columns or 1)) < PIECES:
             rows //= 2
         return rows, columns
@@ -85,7 +85,7 @@ def gradient(name: str, s: Shape) -> str:
     more [left right], flag [1]): if the flag is not 0, `more` is added, which is not read otherwise."""
     (tall, wide), depth = s.piece, s.depth
     k = Kernel(name, (s.sides[0] // tall, s.sides[1] // wide),
-               buffers(s))
+               buffers(s), s.lanes)
     x, y, *rest = k.buffers
     more, (out, *bias) = (rest[:2], rest[2:]) if s.added else ([], rest)
     row, column = k.place[0] * tall, k.place[1] * wide
@@ -93,8 +93,8 @@ def gradient(name: str, s: Shape) -> str:
     right = Copied.of(k, vectors, column, depth, wide)
     copies = [right, Copied.of(k, single, row, depth, tall)] if s.copied else [right]
     sums = k.scratch(tall, wide)
-    width = min(WIDEST, wide // LANES)
-    high, across = ROWS_OF[s.registers][width], wide // LANES // width
+    width = min(WIDEST, wide // k.lanes)
+    high, across = ROWS_OF[s.lanes][width], wide // k.lanes // width
 
     def block(start: Index, last: bool) -> None:
         """Adds the product of some of the rows."""
@@ -104,11 +104,11 @@ def gradient(name: str, s: Shape) -> str:
         def left(i: Index, q: Place) -> Vector:
             return copies[1].held.one(i, q) if s.copied else single.one(start + i, row + q)
 
-        for c in k.range(0, wide, width * LANES):
-            at = [c + n * LANES for n in range(width)]
+        for c in k.range(0, wide, width * k.lanes):
+            at = [c + n * k.lanes for n in range(width)]
             for q, rows in bands(k, k.index(0), k.index(tall), high, tall):
                 for copy in copies if rows == high and not last else ():
-                    turn = c // (width * LANES) * (tall // high) + q // high
+                    turn = c // (width * k.lanes) * (tall // high) + q // high
                     copy.soon(start + depth, turn, across * (tall // high))
                 places = [(q + m, n) for m in range(rows) for n in at]
                 found = tile(k, 0, depth, lambda i, m, q=q: left(i, q + m),
@@ -118,7 +118,7 @@ def gradient(name: str, s: Shape) -> str:
                     sums[place] = v
 
     for q in k.range(0, tall, 1):
-        for c in range(0, wide, LANES):
+        for c in range(0, wide, k.lanes):
             sums[q, c] = k.splat(0.0)
     for start in k.range(0, s.rows - depth, depth):
         block(start, last=False)
@@ -135,9 +135,9 @@ def _store(k: Kernel, s: Shape, sums: Buffer, out: Buffer, more: list[Buffer]) -
     tall, wide = s.piece
     sides = [(k.place[0] * tall, tall), (k.place[1] * wide, wide)]
     (row, rows), (column, columns) = reversed(sides) if s.swapped else sides
-    for q in k.range(0, tall, LANES):
-        for c in k.range(0, wide, LANES):
-            square = [sums.load(q + m, c) for m in range(LANES)]
+    for q in k.range(0, tall, k.lanes):
+        for c in k.range(0, wide, k.lanes):
+            square = [sums.load(q + m, c) for m in range(k.lanes)]
             for m, v in enumerate(turned(square) if s.swapped else square):
                 at = (row + c + m, column + q) if s.swapped else (row + q + m, column + c)
                 out[at] = v
@@ -151,17 +151,17 @@ def add_where(k: Kernel, out: Buffer, more: list[Buffer], rows: tuple[Index, Ind
     held, flag = more
     with k.where(flag.one(0)):
         for q in k.range(*rows, 1):
-            for c in range(0, columns[1], LANES):
+            for c in range(0, columns[1], k.lanes):
                 at = (q, columns[0] + c)
                 out[at] = out.load(*at) + held.load(*at)
 
 
 def sum_rows(k: Kernel, y: Buffer, total: Buffer, piece: Index, column: Index, size: int) -> None:
     """The bias of so many columns from one on, by the first of the pieces that have them."""
-    width = divisor(size // LANES, 8, 1)
+    width = divisor(size // k.lanes, 8, 1)
     for _ in k.range(piece, 1, 1):
-        for c in k.range(column, column + size, width * LANES):
-            at = [c + n * LANES for n in range(width)]
+        for c in k.range(column, column + size, width * k.lanes):
+            at = [c + n * k.lanes for n in range(width)]
             found = k.carry(0, y.shape[0], 1, [k.splat(0.0)] * width,
                             lambda i, sums, at=at: [v + y.load(i, n) for v, n in zip(sums, at, strict=True)])
             for n, v in zip(at, found, strict=True):

@@ -17,8 +17,8 @@ from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.kernels import attention as kernels
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.kernel_calls import KernelCalls
+from sexpgpu.compiler.passes.base import Pass
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions, widest
 from sexpgpu.compiler.passes.known import known, number_of
 from sexpgpu.compiler.passes.match import P, Reader, maker, match
 from sexpgpu.compiler.passes.reading import dims_of, dot_numbers, reducer_of
@@ -134,14 +134,16 @@ def _replace(op: ir.Operation, value: ir.Value, new: ir.Value, inside: bool) -> 
         user.operands[use.operand_number] = turned
 
 
-def _shape(found: dict[str, ir.Value], causal: bool, scale: float, inside: bool) -> kernels.Shape | None:
+def _shape(found: dict[str, ir.Value], causal: bool, scale: float, inside: bool, lanes: int
+           ) -> kernels.Shape | None:
     """None where there is no kernel for these."""
     batch, heads, queries, width = hlo.shape_of(found["q"])
-    shape = kernels.Shape(batch, heads, queries, hlo.shape_of(found["k"])[2], width, causal, scale, inside)
-    return shape if shape.fits and hlo.shape_of(found["v"]) == hlo.shape_of(found["k"]) else None
+    keys = hlo.shape_of(found["k"])[2]
+    shape = widest(kernels.Shape(batch, heads, queries, keys, width, causal, scale, inside), lanes)
+    return shape if hlo.shape_of(found["v"]) == hlo.shape_of(found["k"]) else None
 
 
-def _rewrite_forward(op: ir.Operation, made: KernelCalls) -> None:
+def _rewrite_forward(op: ir.Operation, made: KernelCalls, lanes: int) -> None:
     matched = _matched("forward", op.results[0])
     if matched is None:
         return
@@ -149,7 +151,7 @@ def _rewrite_forward(op: ir.Operation, made: KernelCalls) -> None:
     q, scale = _scaled(found["q"])
     operands = [q, found["k"], found["v"]]
     lying = _inside(operands)
-    shape = _shape(found, causal, scale, lying is not None)
+    shape = _shape(found, causal, scale, lying is not None, lanes)
     if shape is None:
         return
     with ir.InsertionPoint.after(op), op.location:
@@ -168,7 +170,7 @@ def _products_of(value: ir.Value, kind: str, other: ir.Value) -> list[ir.Operati
     return [u for u in users if (read := READERS[kind](u)) and read == [value, other]]
 
 
-def _rewrite_backward(op: ir.Operation, made: KernelCalls) -> None:
+def _rewrite_backward(op: ir.Operation, made: KernelCalls, lanes: int) -> None:
     matched = _matched("backward", op.results[0])
     if matched is None:
         return
@@ -186,7 +188,7 @@ def _rewrite_backward(op: ir.Operation, made: KernelCalls) -> None:
         grown = of_q
     operands = [q, found["k"], found["v"], found["g"]]
     lying = _inside(operands)
-    shape = _shape(found, causal, scale, lying is not None)
+    shape = _shape(found, causal, scale, lying is not None, lanes)
     if shape is None:
         return
     with ir.InsertionPoint.after(op), op.location:
@@ -208,16 +210,16 @@ def _sweep(block: ir.Block) -> None:
             op.erase()
 
 
-def apply(module: ir.Module, options: NoOptions) -> None:
+def apply(module: ir.Module, options: KernelOptions) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
         for block in fn.computing(func):
             for rewrite in (_rewrite_forward, _rewrite_backward):
                 for op in [o.operation for o in block.operations]:
                     if op.name in ("stablehlo.multiply", "stablehlo.select"):
-                        rewrite(op, made)
+                        rewrite(op, made, options.lanes)
             _sweep(block)
 
 
 PASS = Pass("attention-avx2", "attention and its gradient as a kernel each, for processors with AVX2", apply,
-            optional=True)
+            KernelOptions, optional=True)

@@ -19,7 +19,7 @@ from sexpgpu.compiler.kernels import products as kernels
 from sexpgpu.compiler.kernels.steps import DEAR, ITSELF, OPERATIONS, Steps
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions, widest
 from sexpgpu.compiler.passes.known import number_of
 from sexpgpu.compiler.passes.match import maker
 from sexpgpu.compiler.passes.products import Product, product_of
@@ -107,13 +107,13 @@ def _right(value: ir.Value, turned: bool) -> tuple[ir.Value, bool]:
 
 
 def _rewrite(op: ir.Operation, p: Product, made: KernelCalls, kernel: Callable[[str, kernels.Shape], str],
-             fits: Callable[[kernels.Shape], bool], registers: int) -> None:
+             choose: Callable[[kernels.Shape], kernels.Shape | None]) -> None:
     right, turned = _right(op.operands[1], p.turned[1])
     chain, bias, others, factor = _chain(op, p.columns)
     then, results, after = _activation(chain[-1].results[0])
-    shape = kernels.Shape(p.rows, p.depth, p.columns, turned, bias is not None, len(others), factor is not None,
-                          then, registers)
-    if p.lead or p.turned[0] or p.rows * p.depth * p.columns < FEWEST or not fits(shape):
+    shape = choose(kernels.Shape(p.rows, p.depth, p.columns, turned, bias is not None, len(others), factor is not None,
+                                 then))
+    if p.lead or p.turned[0] or p.rows * p.depth * p.columns < FEWEST or shape is None:
         return
     with ir.InsertionPoint(chain[-1]), op.location:
         x = hlo.reshape(op.operands[0], [p.rows, p.depth])
@@ -130,20 +130,20 @@ def _rewrite(op: ir.Operation, p: Product, made: KernelCalls, kernel: Callable[[
         old.erase()
 
 
-def _apply(module: ir.Module, kernel: Callable[[str, kernels.Shape], str], fits: Callable[[kernels.Shape], bool],
-           registers: int = 0) -> None:
+def _apply(module: ir.Module, kernel: Callable[[str, kernels.Shape], str],
+           choose: Callable[[kernels.Shape], kernels.Shape | None]) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
         for op, p in [(op, p) for op in fn.walk(fn.body(func)) if (p := product_of(op)) is not None]:
-            _rewrite(op, p, made, kernel, fits, registers)
+            _rewrite(op, p, made, kernel, choose)
 
 
 def apply(module: ir.Module, options: KernelOptions) -> None:
-    _apply(module, kernels.product, lambda s: s.fits, options.registers)
+    _apply(module, kernels.product, lambda s: widest(s, options.lanes))
 
 
 def apply_amx(module: ir.Module, options: NoOptions) -> None:
-    _apply(module, amx_products.product, lambda s: amx_products.product_job(s).fits)
+    _apply(module, amx_products.product, amx_products.product_shape)
 
 
 AMX = Pass("dense-amx", "the same products as a kernel of AMX's tiles, for processors with those", apply_amx,

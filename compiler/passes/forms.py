@@ -78,5 +78,5 @@ FORMS: tuple[tuple[Pass, Callable[[Target], bool]], ...] = (
 def forms_for(target: Target, disabled: Sequence[str] = ()) -> list[tuple[Pass, Options]]:
     """Those of a target, without passes and ways round that are disabled."""
     made = {LegalizeOptions: LegalizeOptions(tuple(w.name for w in WAY_ROUNDS if w.name in disabled)),
-            KernelOptions: KernelOptions(32 if "avx512vl" in features_of(target) else 16), NoOptions: NoOptions()}
+            KernelOptions: KernelOptions(16 if "avx512f" in features_of(target) else 8), NoOptions: NoOptions()}
     return [(found, made[found.options]) for found, wanted in FORMS if wanted(target) and found.name not in disabled]

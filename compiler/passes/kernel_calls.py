@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
@@ -11,9 +12,26 @@ from sexpgpu.compiler import hlo
 
 @dataclass(frozen=True, slots=True)
 class KernelOptions:
-    """`registers` are those of 32 bytes that the processor has: 16 with AVX2, 32 with what AVX-512 adds to it."""
+    """`lanes` are the numbers of f32 in a vector of the processor: 8 with AVX2, 16 with AVX-512."""
 
-    registers: int = 16
+    lanes: int = 8
+
+
+class Shape(Protocol):
+    """What a kernel is made for; vectors have so many `lanes`."""
+
+    lanes: int
+
+    @property
+    def fits(self) -> bool: ...
+
+
+S = TypeVar("S", bound=Shape)
+
+
+def widest(shape: S, lanes: int) -> S | None:
+    """This shape with the widest vectors up to `lanes` for which there is a kernel; None without one."""
+    return next((s for n in range(lanes, 7, -8) if (s := replace(shape, lanes=n)).fits), None)
 
 
 class KernelCalls:

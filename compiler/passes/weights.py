@@ -16,7 +16,7 @@ from sexpgpu.compiler.kernels import amx_products
 from sexpgpu.compiler.kernels import weights as kernels
 from sexpgpu.compiler.passes import functions as fn
 from sexpgpu.compiler.passes.base import NoOptions, Pass
-from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions
+from sexpgpu.compiler.passes.kernel_calls import KernelCalls, KernelOptions, widest
 from sexpgpu.compiler.passes.known import number_of
 from sexpgpu.compiler.passes.match import maker
 from sexpgpu.compiler.passes.products import product_of
@@ -74,14 +74,14 @@ def _total(op: ir.Operation) -> tuple[list[ir.Value], list[ir.Operation]]:
 
 
 def _rewrite(op: ir.Operation, made: KernelCalls, kernel: Callable[[str, kernels.Shape], str],
-             fits: Callable[[kernels.Shape], bool], registers: int) -> None:
+             choose: Callable[[kernels.Shape], kernels.Shape | None]) -> None:
     p = product_of(op)
     if p is None or p.lead or p.turned != (True, False) or p.rows * p.columns * p.depth < FEWEST:
         return
     sums = list(_row_sums(op.operands[1]))
     total, merged = _total(op)
-    shape = kernels.Shape(p.depth, p.rows, p.columns, bool(sums), bool(total), registers)
-    if not fits(shape):
+    shape = choose(kernels.Shape(p.depth, p.rows, p.columns, bool(sums), bool(total)))
+    if shape is None:
         return
     with ir.InsertionPoint(op), op.location:
         operands = [hlo.reshape(v, [p.depth, n]) for v, n in zip(op.operands, (p.rows, p.columns), strict=True)]
@@ -100,20 +100,20 @@ def _rewrite(op: ir.Operation, made: KernelCalls, kernel: Callable[[str, kernels
             old.erase()
 
 
-def _apply(module: ir.Module, kernel: Callable[[str, kernels.Shape], str], fits: Callable[[kernels.Shape], bool],
-           registers: int = 0) -> None:
+def _apply(module: ir.Module, kernel: Callable[[str, kernels.Shape], str],
+           choose: Callable[[kernels.Shape], kernels.Shape | None]) -> None:
     made = KernelCalls(module)
     for func in fn.functions(module):
         for op in [op for op in fn.walk(fn.body(func)) if op.name == "stablehlo.dot_general"]:
-            _rewrite(_straight(op), made, kernel, fits, registers)
+            _rewrite(_straight(op), made, kernel, choose)
 
 
 def apply(module: ir.Module, options: KernelOptions) -> None:
-    _apply(module, kernels.gradient, lambda s: s.fits, options.registers)
+    _apply(module, kernels.gradient, lambda s: widest(s, options.lanes))
 
 
 def apply_amx(module: ir.Module, options: NoOptions) -> None:
-    _apply(module, amx_products.gradient, lambda s: amx_products.gradient_job(s).fits)
+    _apply(module, amx_products.gradient, amx_products.gradient_shape)
 
 
 AMX = Pass("weights-amx", "the same gradients as a kernel of AMX's tiles, for processors with those", apply_amx,
