@@ -10,9 +10,9 @@ from sexpgpu.compiler.kernels.code import Index, Kernel, Place, Vector
 #: Rows and vectors of columns of a tile: with eight sums, each waits for its last multiply-add just as long as that
 #: takes, and six loads are less than the processor does meanwhile.
 ROWS, WIDTH = 4, 2
-#: By the lanes of a vector, rows of a tile by its vectors of columns: twelve sums or eight in sixteen registers,
+#: By the lanes of a vector, rows of a tile by its vectors of columns: twelve sums or eight in sixteen registers, 24,
 #: sixteen or eight in the thirty-two of AVX-512.
-ROWS_OF = {8: {4: 3, 2: 4, 1: 8}, 16: {4: 4, 2: 8, 1: 8}}
+ROWS_OF = {8: {4: 3, 2: 4, 1: 8}, 16: {4: 6, 2: 8, 1: 8}}
 #: Vectors of columns in a tile at most: a power of two, as widths mostly are multiples of.
 WIDEST = 4
 
@@ -72,10 +72,10 @@ def turned(block: Sequence[Mixed]) -> list[Mixed]:
 
 
 def bands(k: Kernel, start: Index, end: Index, high: int, rest: int) -> Iterator[tuple[Index, int]]:
-    """Rows from `start` to `end`, `high` at a time, and single ones where `rest` of them are no multiple of that."""
+    """Rows from `start` to `end`, `high` at a time, and what is left where `rest` of them are no multiple of that."""
     whole = start + (end - start) // high * high if rest % high else end
     for r in k.range(start, whole, high):
         yield r, high
     if rest % high:
-        for r in k.range(whole, end, 1):
-            yield r, 1
+        for r in k.range(whole, end, rest % high):
+            yield r, rest % high
