@@ -31,6 +31,8 @@ DEEP = 32
 BLOCK = 2 * SIDE
 #: The products of parts that are summed, the smaller ones first; from each to the next only one operand changes.
 ORDER = ((2, 0), (1, 0), (1, 1), (0, 1), (0, 0), (0, 2))
+#: Rows that what is read next is fetched ahead.
+AHEAD = 2
 #: Registers of the operands' tiles; those of the sums are 0 to 3.
 _LEFT, _RIGHT = (4, 5), (6, 7)
 
@@ -72,19 +74,25 @@ class Side:
             for block in k.range(0, blocks, 1):
                 for i in k.range(0, SIDE, 1):
                     deep = block * DEEP + i + start
+                    later = k.least(deep + AHEAD, self.source.shape[0] - SIDE - 1)
                     for pair in k.range(0, pairs, 1):
                         for which in range(2):
                             across = pair * BLOCK + (which * SIDE) + first
                             two = [Words.load(self.source, deep + n, across) for n in (0, SIDE)]
+                            for n in (0, SIDE):
+                                self.source.soon(later + n, across)
                             self._store(pair, block, which, i, *two)
         else:
             for pair in k.range(0, pairs, 1):
                 for which in range(2):
                     for i in k.range(0, SIDE, 1):
                         across = pair * BLOCK + i + (which * SIDE) + first
+                        later = k.least(across + AHEAD, self.source.shape[0] - 1)
                         for block in k.range(0, blocks, 1):
                             deep = block * DEEP + start
                             two = [Words.load(self.source, across, deep + n) for n in (0, SIDE)]
+                            for n in (0, SIDE):
+                                self.source.soon(later, deep + n)
                             self._store(pair, block, which, i, *two)
 
     def _store(self, pair: Index, block: Index, which: int, i: Place, a: Words, b: Words) -> None:
