@@ -20,45 +20,51 @@ from math import prod
 from iree.compiler import ir
 from sexpgpu.compiler import hlo
 from sexpgpu.compiler.passes import functions as fn
-from sexpgpu.compiler.passes.base import NoOptions, Pass
+from sexpgpu.compiler.passes.base import Pass
 from sexpgpu.compiler.passes.convolutions import back, forth, kernel_forth, layout_of, padded, settings_of
+from sexpgpu.compiler.passes.kernel_calls import KernelOptions
 from sexpgpu.compiler.passes.tiled import contraction, schedule
 
-#: Numbers in a vector.
-LANES = 8
-#: Vectors of accumulators: sixteen registers less what is loaded. Fewer than eight wait for one another.
-ACCUMULATORS, BUSY = 12, 8
+#: By the numbers in a vector, vectors of accumulators: sixteen registers less what is loaded. AVX-512 has twice as
+#: many, but with 24 accumulators tiles were slower than with these.
+ACCUMULATORS = {8: 12, 16: 14}
+#: Fewer accumulators wait for one another.
+BUSY = 8
 #: Channels taken at a time; fewer are left to patches.
 DEPTH = 4
 #: Numbers in a kernel.
 LARGEST = 1 << 16
+#: Features are filled up to a multiple of this, a vector of AVX2.
+LEAST = 8
 #: Pixels in one piece of work.
 PIECE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Pixels of a row and features kept in registers, of `pixels · features / 8` vectors."""
+    """Pixels of a row and features kept in registers, in vectors of so many `lanes`."""
 
     pixels: int
     features: int
+    lanes: int
 
     @property
     def vectors(self) -> int:
-        return self.pixels * self.features // LANES
+        return self.pixels * self.features // self.lanes
 
     @property
     def cost(self) -> float:
         """Loads, those of the kernel twice for it lies further away, or the wait for what was added last: the more of
         the two, for each multiply-add."""
-        loads = self.pixels + 2 * self.features // LANES
+        loads = self.pixels + 2 * self.features // self.lanes
         return max(loads, self.vectors, BUSY) / self.vectors
 
 
-def tile_of(width: int, features: int) -> Tile | None:
+def tile_of(width: int, features: int, lanes: int) -> Tile | None:
     """The best tile that divides both, and None where there is none of at least two pixels."""
-    tiles = [Tile(p, f) for p in range(2, ACCUMULATORS + 1) if width % p == 0
-             for f in range(LANES, features + 1, LANES) if features % f == 0 and p * f // LANES <= ACCUMULATORS]
+    most = ACCUMULATORS[lanes]
+    tiles = [Tile(p, f, lanes) for p in range(2, most + 1) if width % p == 0
+             for f in range(lanes, features + 1, lanes) if features % f == 0 and p * f // lanes <= most]
     return min(tiles, key=lambda t: (t.cost, -t.vectors)) if tiles else None
 
 
@@ -82,14 +88,14 @@ def _convolve(x: ir.Value, kernel: ir.Value, shape: list[int], strides: list[int
                         "compilation_info": _schedule(*shape[1:], tile)})
 
 
-def _rewrite(op: ir.Operation) -> None:
+def _rewrite(op: ir.Operation, lanes: int) -> None:
     c, layout = settings_of(op), layout_of(op)
     if c is None or c.groups != 1 or any(str(hlo.element_type(v)) != "f32" for v in (*op.operands, op.results[0])):
         return
     batch, *space, features = (hlo.shape_of(op.results[0])[i] for i in forth(layout.out))
     *window, channels, _ = (hlo.shape_of(op.operands[1])[i] for i in kernel_forth(layout.kernel))
-    filled = -(-features // LANES) * LANES
-    tile = tile_of(space[-1], filled)
+    filled = -(-features // LEAST) * LEAST
+    tile = tile_of(space[-1], filled, LEAST if filled % lanes else lanes)
     if len(space) > 2 or tile is None or channels % DEPTH or prod(window) * channels * filled > LARGEST:
         return
     flat = [1] * (2 - len(space))
@@ -109,10 +115,10 @@ def _rewrite(op: ir.Operation) -> None:
     fn.replace(op, value)
 
 
-def apply(module: ir.Module, options: NoOptions) -> None:
+def apply(module: ir.Module, options: KernelOptions) -> None:
     for op in fn.named(module, "stablehlo.convolution"):
-        _rewrite(op)
+        _rewrite(op, options.lanes)
 
 
 PASS = Pass("direct-avx2", "convolutions of f32 in tiles of pixels and features, for processors with AVX2", apply,
-            optional=True)
+            KernelOptions, optional=True)
