@@ -11,8 +11,8 @@ import platform
 from collections.abc import Iterable
 from functools import cache
 
-#: LLVM's name of a feature → the kernel's, in `/proc/cpuinfo`. Only what a code generator uses by itself: nobody's
-#: matrix product needs `aes`.
+#: LLVM's name of a feature → the kernel's, in `/proc/cpuinfo`. Only what a code generator or kernels of this project
+#: use: nobody's matrix product needs `aes`.
 FEATURES: dict[str, str] = {
     # x86-64
     "sse3": "pni", "ssse3": "ssse3", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "popcnt": "popcnt", "avx": "avx",
@@ -27,6 +27,9 @@ FEATURES: dict[str, str] = {
     "neon": "asimd", "fullfp16": "asimdhp", "rdm": "asimdrdm", "dotprod": "asimddp", "fp16fml": "asimdfhm",
     "bf16": "bf16", "i8mm": "i8mm", "lse": "atomics", "sve": "sve", "sve2": "sve2",
 }
+
+#: Those for which the system has to be asked.
+AMX = ("amx-tile", "amx-bf16")
 
 #: Bytes of stack that a kernel for a processor may take: tiles of rows, and what products copy, lie there. Devices that
 #: start threads of their own give each twice as much (IREE's default is 128 KiB).
@@ -51,9 +54,7 @@ def host_features() -> frozenset[str] | None:
     if flags is None:
         return None
     have = set(flags.split())
-    if "amx_tile" in have and not tiles_granted():
-        have -= {"amx_tile", "amx_bf16"}
-    return frozenset(name for name, flag in FEATURES.items() if flag in have)
+    return frozenset(name for name, flag in FEATURES.items() if flag in have and (name not in AMX or tiles_granted()))
 
 
 @cache
@@ -67,9 +68,12 @@ def tiles_granted() -> bool:
 
 
 def lacking(needed: Iterable[str]) -> tuple[str, ...]:
-    """Of the features `needed`, those that this processor does not have. Nothing where the system does not tell."""
+    """Of the features `needed`, those that this processor does not have. Where the system does not tell, those alone
+    that it has not granted."""
     have = host_features()
-    return () if have is None else tuple(name for name in needed if name in FEATURES and name not in have)
+    if have is None:
+        have = FEATURES.keys() - (() if tiles_granted() else AMX)
+    return tuple(name for name in needed if name in FEATURES and name not in have)
 
 
 def level() -> str | None:

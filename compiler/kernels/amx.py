@@ -1,12 +1,12 @@
 """Products of f32 in the tiles of AMX, which multiplies bf16.
 
-Each f32 is three bf16 (`split`), so a product of two is nine products of bf16, of which the three smallest are about
-the last bit of f32 and left out (Henry, Tang and Heinecke 2019, "Leveraging the bfloat16 Artificial Intelligence
-Datatype For Higher-Precision Computations"). Sums are of f32 as ever, two terms at once, and in the end closer to the
-truth than those of products in f32 (`tests/py/passes/test_amx.py`).
+Each f32 is three bf16 (`split`), so a product of two is nine products of bf16, of which the three smallest are left
+out: together at most 2^-22 of it, and mostly below the last bit of f32 (Henry, Tang and Heinecke 2019, "Leveraging the
+bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations"). Sums are of f32 as ever, and in the end
+those of ordinary numbers are no further from the truth than sums of products in f32 (`tests/py/passes/test_amx.py`).
 
-What differs from f32: an infinite operand makes NaN; numbers below 1.2e-38 count as zero, and an operand below 1e-33
-has lost digits to that.
+What differs from f32: an infinite operand makes NaN, and so may a result that would be infinite; numbers below 1.2e-38
+count as zero, parts of numbers and of products too, so what is below 1e-33 has lost digits.
 
 A tile has 32 numbers of the depth, two in a word. Which two does not matter as long as it is the same in both operands:
 here they are 16 apart, so that words are put together from two vectors as they were loaded. Word j of row i is
@@ -29,7 +29,7 @@ SIDE = WORDS
 DEEP = 32
 #: Rows and columns of what is summed up at once, in tiles of both: 2 x 2.
 BLOCK = 2 * SIDE
-#: The products of parts that are summed, the smaller ones first; from each to the next only one operand changes.
+#: The products of parts that are summed: from each to the next only one operand changes.
 ORDER = ((2, 0), (1, 0), (1, 1), (0, 1), (0, 0), (0, 2))
 #: Rows that what is read next is fetched ahead.
 AHEAD = 2

@@ -51,7 +51,7 @@ class Job:
         talls = [t for t in TALL if t <= self.rows and (self.along[0] or self.rows % t == 0)]
         return min(((tall, wide) for tall in talls for wide in WIDE if self.columns % wide == 0
                     and (self._held(tall) + wide) * self.deep * 2 * PARTS <= MOST),
-                   key=lambda p: (p[0] * p[1] < SMALLEST, self._pieces(*p) < PIECES, 1 / p[0] + 1 / p[1]))
+                   key=lambda p: (p[0] * p[1] < SMALLEST, -min(self._pieces(*p), PIECES), 1 / p[0] + 1 / p[1]))
 
     def _held(self, tall: int) -> int:
         """Rows of x that are split at once: all where they are the last axis, so that they are read side by side."""
@@ -124,7 +124,7 @@ def _multiply(k: Kernel, job: Job, x: Buffer, y: Buffer, out: Buffer,
     end = k.least(row + tall, job.rows)
     right = amx.Side.of(y, right=True, along=job.along[1], deep=deep, across=wide)
     left = amx.Side.of(x, right=False, along=job.along[0], deep=deep, across=amx.BLOCK if job.along[0] else tall)
-    own = k.scratch(amx.BLOCK, amx.BLOCK)
+    own = k.scratch(amx.BLOCK, amx.BLOCK) if finish else out
     sums, last = amx.Sums(left, right), job.depth - deep
     amx.begin(k)
     for start in k.range(0, job.depth, deep):

@@ -1,7 +1,7 @@
 """x y of f32, what is added to it, and what is computed of the sum, for processors.
 
 A place of the grid, a block of the result, copies its columns of some rows of y (or its rows, turned), and reads x
-where it lies: a tile takes three of its rows, one number of each at a time.
+where it lies: a tile takes some of its rows, one number of each at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEW, MANY = 15, 128
 #: Blocks of columns at the end that are cut into pieces of fewer rows where the others are a piece each: threads that
 #: are not equally fast finish together.
 LAST = 2
-#: What rows of a piece are a multiple of, so that tiles of three, four and eight rows fit.
+#: What rows of a piece are a multiple of, so that tiles of three, four, six and eight rows fit.
 STEP = 24
 
 

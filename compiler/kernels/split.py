@@ -49,11 +49,17 @@ class Words:
         """The upper half, with zeros behind."""
         return self._with("andi", _word(self.kernel, -1 << 16))
 
+    def nearest(self) -> Words:
+        """The number nearest to it of which the upper half is all."""
+        return self._with("addi", _word(self.kernel, 1 << 15)).top()
+
     def parts(self) -> list[Words]:
-        """What it is the sum of; of the last the lower half is to be left out."""
+        """What it is the sum of; the lower half of the last is zero. The first is cut off, so that the greatest f32 is
+        not rounded to infinity. The second is rounded, so that the third has either sign, and what is left out of a
+        product with it does not add up."""
         high = self.top()
         rest = self.less(high)
-        middle = rest.top()
+        middle = rest.nearest()
         return [high, middle, rest.less(middle)]
 
     def beside(self, other: Words) -> Words:

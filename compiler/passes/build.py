@@ -16,6 +16,7 @@ from sexpgpu.compiler.passes.iree.targets import Target, parse_target
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
 from sexpgpu.compiler.passes.supported import SUPPORTED
 from sexpgpu.runtime.artifact.seal import seal_bytes
+from sexpgpu.runtime.processor import AMX
 from sexpgpu.runtime.replace import replace_file
 
 SCHEMA = 1
@@ -40,14 +41,15 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
     return passes
 
 
-def note_target(module: ir.Module, target: Target) -> None:
+def note_target(module: ir.Module, target: Target, disabled: Sequence[str] = ()) -> None:
+    features = [f for f in features_of(target) if f not in AMX or not {"weights-amx", "dense-amx"} <= set(disabled)]
     with module.context:
         manifest = mf.read(module)
         manifest.setdefault("kind", "sexpgpu.artifact")
         manifest.setdefault("schema", SCHEMA)
         manifest["versions"] = {**(manifest.get("versions") or {}), "iree": iree_version()}
         manifest["target"] = {"name": target.name, "detail": target.detail, "driver": target.driver,
-                              "features": list(features_of(target))}
+                              "features": features}
         mf.write(module, manifest)
 
 
@@ -57,7 +59,7 @@ def run_pipeline(module: ir.Module, target: Target | None, *, print_after: Seque
     """Runs every pass in place, for `target` (or for none in particular)."""
     options = BuildOptions(disabled=tuple(disabled))
     if target is not None:
-        note_target(module, target)
+        note_target(module, target, disabled)
     run_passes(module, passes_for(target, options), print_after=print_after, emit=emit, timings=timings,
                stop_after=stop_after)
 

@@ -25,9 +25,9 @@ from sexpgpu.compiler.passes.convolutions import back, forth, kernel_forth, layo
 from sexpgpu.compiler.passes.kernel_calls import KernelOptions
 from sexpgpu.compiler.passes.tiled import contraction, schedule
 
-#: By the numbers in a vector, vectors of accumulators: sixteen registers less what is loaded. AVX-512 has twice as
-#: many, but with 24 accumulators tiles were slower than with these.
-ACCUMULATORS = {8: 12, 16: 14}
+#: By the numbers in a vector, vectors of accumulators. AVX2 has sixteen registers, some for what is loaded; AVX-512 has
+#: twice as many, but tiles of 24 accumulators were slower than those of 14.
+ACCUMULATORS = {16: 14, 8: 12}
 #: Fewer accumulators wait for one another.
 BUSY = 8
 #: Channels taken at a time; fewer are left to patches.
@@ -95,7 +95,7 @@ def _rewrite(op: ir.Operation, lanes: int) -> None:
     batch, *space, features = (hlo.shape_of(op.results[0])[i] for i in forth(layout.out))
     *window, channels, _ = (hlo.shape_of(op.operands[1])[i] for i in kernel_forth(layout.kernel))
     filled = -(-features // LEAST) * LEAST
-    tile = tile_of(space[-1], filled, LEAST if filled % lanes else lanes)
+    tile = tile_of(space[-1], filled, next(n for n in ACCUMULATORS if n <= max(lanes, LEAST) and filled % n == 0))
     if len(space) > 2 or tile is None or channels % DEPTH or prod(window) * channels * filled > LARGEST:
         return
     flat = [1] * (2 - len(space))

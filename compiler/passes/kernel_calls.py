@@ -31,7 +31,7 @@ S = TypeVar("S", bound=Shape)
 
 def widest(shape: S, lanes: int) -> S | None:
     """This shape with the widest vectors up to `lanes` for which there is a kernel; None without one."""
-    return next((s for n in range(lanes, 7, -8) if (s := replace(shape, lanes=n)).fits), None)
+    return next((s for n in (16, 8) if n <= lanes and (s := replace(shape, lanes=n)).fits), None)
 
 
 class KernelCalls:

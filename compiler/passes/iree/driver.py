@@ -18,7 +18,7 @@ from sexpgpu.compiler.passes.iree.console import captured_console
 from sexpgpu.compiler.passes.iree.errors import Complaint, explain
 from sexpgpu.compiler.passes.iree.messages import Messages
 from sexpgpu.compiler.passes.iree.targets import Target
-from sexpgpu.runtime.processor import FEATURES, STACK, host_features
+from sexpgpu.runtime.processor import FEATURES, STACK, lacking
 
 #: For every target. ctx functions compute in f64, so f64 must not be narrowed.
 COMMON_FLAGS = (
@@ -99,8 +99,8 @@ def features_of(target: Target) -> tuple[str, ...]:
                 described = _FEATURES.search(bytes(output.map_memory()).decode())
     named = {name[1:] for name in described[1].split(",") if name.startswith("+")} if described else set()
     # Of this machine the system's word is taken: it is what the runtime will ask.
-    have = host_features() if target.cpu == "host" else None
-    return tuple(name for name in FEATURES if name in named and (have is None or name in have))
+    missing = lacking(FEATURES) if target.cpu == "host" else ()
+    return tuple(name for name in FEATURES if name in named and name not in missing)
 
 
 _FEATURES = re.compile(r'cpu_features = "([^"]*)"')

@@ -12,7 +12,7 @@ from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.legalize import LEGALIZE, WAY_ROUNDS
 from sexpgpu.compiler.passes.pipeline import PASSES, SWITCHES
 
-#: A processor for which there are all of them.
+#: A processor for which there are all of them but those for AMX.
 TARGET = "cpu:x86-64-v3"
 OPTIONAL = [name for name, found in PASSES.items() if found.optional]
 #: A convolution in tiles and one of patches, pooling, a norm of rows, a loop through time whose product joins the data,

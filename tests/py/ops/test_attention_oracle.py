@@ -58,6 +58,8 @@ def turned(function):
 
 
 WHOLE = {"q": heads(0), "k": heads(1), "v": heads(2)}
+#: Several vectors of queries and of the width, also where a vector has sixteen numbers.
+SEVERAL = {"q": heads(9, 64, 48), "k": heads(10, 84, 48), "v": heads(11, 84, 48)}
 WIDE = {"q": heads(0, 64, 24), "k": heads(1, 64, 24), "v": heads(2, 64, 24)}
 LYING = {n: x.transpose(0, 2, 1, 3).copy() for n, x in WHOLE.items()}
 MORE_KEYS = {"q": heads(0, 8, 8), "k": heads(1, 20, 8), "v": heads(2, 20, 8)}
@@ -65,6 +67,9 @@ BLOCKS = {"q": heads(0, 256, 8), "k": heads(1, 256, 8), "v": heads(2, 256, 8)}
 NAN = {**WHOLE, "q": np.where(np.arange(16)[:, None] == 5, np.float32("nan"), WHOLE["q"])}
 #: What the kernels for processors take: each with a causal mask and without, in either order of axes.
 KERNELS = [
+    Case("kernel of wide vectors", "(attention q k v)", SEVERAL, attend),
+    Case("kernel of wide vectors, causal", "(attention q k v :causal true)", SEVERAL,
+         lambda q, k, v: attend(q, k, v, lower(64, 84))),
     Case("kernel", "(attention q k v)", WHOLE, attend),
     Case("kernel causal", "(attention q k v :causal true)", WHOLE, lambda q, k, v: attend(q, k, v, lower(16, 16))),
     Case("kernel lying", lying("(attention q k v :causal true)"), LYING,
@@ -118,19 +123,22 @@ CASES = [
 test_is_what_jax_computes = is_what_jax_computes
 
 
-@pytest.fixture(scope="module")
-def calls():
-    """How often each case calls a kernel, forward and back, on a processor with AVX2."""
+@pytest.fixture(scope="module", params=["x86-64-v3", "x86-64-v4"])
+def calls(request):
+    """How often each case calls a kernel, forward and back, on a processor with AVX2 and on one with AVX-512; and in
+    vectors of how many numbers."""
     if platform.machine() != "x86_64":   # there are no such calls to count: the kernels are for AVX2
         pytest.skip("`--target cpu:NAME` offers the processors of the machine's own architecture")
     module, _ = staged(KERNELS)
-    target = parse_target("cpu:x86-64-v3")
+    target = parse_target(f"cpu:{request.param}")
     run_passes(module, forms_for(target))
     with module.context:
         found = {fn.symbol(f): [str(op.attributes["entry_points"]) for op in fn.walk(fn.body(f))
                                 if op.name == "flow.dispatch"] for f in fn.functions(module)}
-    return {case.name: tuple(sum(way in name for name in found[case.symbol]) for way in ("forward", "backward"))
-            for case in KERNELS}
+        lanes = {op.attributes["sym_name"].value: max(n for n in (8, 16) if f"vector<{n}xf32>" in str(op))
+                 for op in module.body.operations if op.operation.name == "stream.executable"}
+    return {case.name: (*(sum(way in name for name in found[case.symbol]) for way in ("forward", "backward")),
+                        {lanes[name.split("::")[0].strip("[@")] for name in found[case.symbol]}) for case in KERNELS}
 
 
 @pytest.mark.parametrize("case", KERNELS, ids=lambda c: c.name)
@@ -139,4 +147,9 @@ def test_kernels_are_called_where_there_are_some(case, calls):
     if case.name == "kernel penalty":   # the gradient of the gradient is the way back written out
         assert calls[case.name][0] == 1
     else:
-        assert calls[case.name] == many.get(case.name, (1, 1))
+        assert calls[case.name][:2] == many.get(case.name, (1, 1))
+
+
+def test_wide_vectors_are_used(request, calls):
+    wide = 16 if "v4" in request.node.name else 8
+    assert [calls[case.name][2] for case in KERNELS if "wide vectors" in case.name] == [{wide}, {wide}]

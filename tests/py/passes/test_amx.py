@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 from runner import Program
+from sexpgpu.compiler.passes import manifest
+from sexpgpu.compiler.passes.build import note_target
 from sexpgpu.compiler.passes.forms import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
@@ -67,15 +69,32 @@ def truth(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return {"straight": lambda: a @ b, "turned": lambda: a @ b.T, "gradient": lambda: a.T @ b}[name]()
 
 
-@pytest.mark.parametrize("spread", [0, 4], ids=["even", "spread"])
+@pytest.mark.parametrize("kind", ["ordinary", "spread", "positive"])
 @pytest.mark.parametrize("name", ["straight", "turned", "gradient"])
-def test_no_less_exact_than_f32(tiles: Program, vectors: Program, name: str, spread: int) -> None:
-    """Over ordinary numbers, and over ones that lie up to 2^32 apart; the error of the sum over that of its terms."""
-    x, y = (v * np.exp2(np.random.default_rng(9).integers(-spread * 4, spread * 4 + 1, v.shape)).astype(np.float32)
-            for v in operands(name))
+def test_no_less_exact_than_f32(tiles: Program, vectors: Program, name: str, kind: str) -> None:
+    """Over ordinary numbers, over ones that lie up to 2^32 apart, and over ones of one sign, where what is left out of
+    each product would add up if it had one too; the error of the sum over that of its terms."""
+    x, y = operands(name)
+    if kind == "spread":
+        r = np.random.default_rng(9)
+        x, y = (v * np.exp2(r.integers(-16, 17, v.shape)).astype(np.float32) for v in (x, y))
+    if kind == "positive":
+        x, y = abs(x) + 1, abs(y) + 1
     want, size = truth(name, x, y), truth(name, abs(x), abs(y))
     ours, theirs = (np.abs(p.call(name, x, y)[0] - want) / size for p in (tiles, vectors))
     assert ours.max() <= theirs.max() and np.sqrt((ours ** 2).mean()) <= np.sqrt((theirs ** 2).mean())
+
+
+def test_the_bound_of_a_product(tiles: Program) -> None:
+    """Each alone: within 2^-22 of the truth, and 2^-24 for rounding."""
+    r = np.random.default_rng(1)
+    x, y = (np.zeros_like(v) for v in operands("straight"))
+    x[:, 0] = r.uniform(1, 2, ROWS)
+    y[0] = r.uniform(1, 2, COLUMNS)
+    x[0, 0], y[0, 0] = (np.uint32(0x3F80FF7F).view(np.float32),) * 2   # the second and third part as large as can be
+    want = truth("straight", x, y)
+    found, = tiles.call("straight", x, y)
+    assert (np.abs(found - want) <= (2.0 ** -22 + 2.0 ** -24) * want).all()
 
 
 @pytest.mark.parametrize("name", ["straight", "turned", "gradient"])
@@ -103,8 +122,10 @@ def test_the_greatest_and_the_least(tiles: Program) -> None:
     x[2, 2], y[2, 2] = least, 1.5
     x[3, 3], y[3, 3] = least / 2, 1              # zero in tiles
     x[4, 4], y[4, 4] = np.float32(1e-30), np.float32(1 + 2 ** -23)
+    x[5, 5], y[5, 5] = np.float32(1e-18), np.float32(1.2345678e-18)   # parts of the product count as zero
     found, = tiles.call("straight", x, y)
-    assert found[0, 0] == largest and found[1, 1] == np.inf
+    assert 1e-4 < abs(found[5, 5] / 1.2345678e-36 - 1) < 1e-2
+    assert found[0, 0] == largest and not np.isfinite(found[1, 1])
     assert found[2, 2] == np.float32(least * 1.5) and found[3, 3] == 0
     assert found[4, 4] == np.float32(1e-30) * np.float32(1 + 2 ** -23)
 
@@ -121,3 +142,13 @@ def test_where_the_system_does_not_grant_tiles(monkeypatch: pytest.MonkeyPatch) 
         assert "dense-avx2" in names and not any(n.endswith("-amx") for n in names)
     finally:
         features_of.cache_clear()
+
+
+def test_what_is_built_without_does_not_need_it() -> None:
+    target = parse_target("cpu:sapphirerapids")
+    for disabled, needed in (((), True), (("dense-amx",), True), (("dense-amx", "weights-amx"), False)):
+        with ir.Context():
+            module = ir.Module.parse("module {}")
+            note_target(module, target, disabled)
+            features = manifest.read(module)["target"]["features"]
+        assert ("amx-bf16" in features) == needed and "avx512f" in features

@@ -26,7 +26,8 @@ def test_pieces(turned: bool | None) -> None:
         assert rows % held == 0 and tall % amx.BLOCK == 0
         assert (held + wide) * job.deep * PARTS * 2 + 4 * amx.BLOCK ** 2 <= STACK
         assert depth % job.deep == 0 and job.deep % amx.DEEP == 0
-        assert down * across >= 8 or rows * columns < 16 * 64 * 64
+        if rows % 64 == columns % 64 == 0:   # a piece of 64 x 64 for each thread, up to eight
+            assert down * across >= min(8, rows * columns // (64 * 64))
 
 
 def test_what_has_no_whole_tiles() -> None:
