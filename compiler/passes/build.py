@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree.compiler import ir
+from sexpgpu.compiler.passes import forms
 from sexpgpu.compiler.passes import manifest as mf
 from sexpgpu.compiler.passes.base import NoOptions, Options, Pass
-from sexpgpu.compiler.passes.forms import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate, iree_version
 from sexpgpu.compiler.passes.iree.targets import Target, parse_target
 from sexpgpu.compiler.passes.pipeline import PIPELINE, Timing, run_passes
@@ -37,12 +37,13 @@ def passes_for(target: Target | None, options: BuildOptions) -> list[tuple[Pass,
     passes: list[tuple[Pass, Options]] = [(p, p.options()) for p in PIPELINE if p.name not in options.disabled]
     if target is not None:
         passes.append((SUPPORTED[target.kind], NoOptions()))
-        passes += forms_for(target, options.disabled)
+        passes += forms.forms_for(target, options.disabled)
     return passes
 
 
 def note_target(module: ir.Module, target: Target, disabled: Sequence[str] = ()) -> None:
-    features = [f for f in features_of(target) if f not in AMX or not {"weights-amx", "dense-amx"} <= set(disabled)]
+    tiles = any(p.name not in disabled for p in forms.AMX)
+    features = [f for f in features_of(target) if tiles or f not in AMX]
     with module.context:
         manifest = mf.read(module)
         manifest.setdefault("kind", "sexpgpu.artifact")

@@ -52,6 +52,9 @@ def _of(kind: str) -> Callable[[Target], bool]:
     return lambda target: target.kind == kind
 
 
+#: What needs AMX: without these nothing does.
+AMX = (weights.AMX, dense.AMX)
+
 #: Each with the targets it is for.
 FORMS: tuple[tuple[Pass, Callable[[Target], bool]], ...] = (
     (sort_kernels.PASS, _cpu),

@@ -8,18 +8,14 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 from runner import Program
-from sexpgpu.compiler.passes import manifest
-from sexpgpu.compiler.passes.build import note_target
 from sexpgpu.compiler.passes.forms import forms_for
 from sexpgpu.compiler.passes.iree.driver import CompileOptions, features_of, generate
 from sexpgpu.compiler.passes.iree.targets import parse_target
 from sexpgpu.compiler.passes.pipeline import run_passes
-from sexpgpu.diagnostics import SexpError
 from sexpgpu.runtime import processor
-from sexpgpu.runtime.artifact.manifest import Target
-from sexpgpu.runtime.session.device import choose
 
-# What is tested is how instructions of this processor round, so there is nothing to test where it has none.
+# What is tested is how the processor's instructions round, so without them there is nothing to run. What does not need
+# them is tested everywhere: test_amx_pieces, test_amx_target, tests/lit/passes/amx.mlir.
 if platform.machine() != "x86_64" or processor.lacking(features_of(parse_target("cpu:sapphirerapids"))):
     pytest.skip("this processor has no AMX", allow_module_level=True)
 
@@ -128,27 +124,3 @@ def test_the_greatest_and_the_least(tiles: Program) -> None:
     assert found[0, 0] == largest and not np.isfinite(found[1, 1])
     assert found[2, 2] == np.float32(least * 1.5) and found[3, 3] == 0
     assert found[4, 4] == np.float32(1e-30) * np.float32(1 + 2 ** -23)
-
-
-def test_where_the_system_does_not_grant_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An artifact that needs them is refused, and one for this machine is built without."""
-    monkeypatch.setattr(processor, "tiles_granted", lambda: False)
-    with pytest.raises(SexpError) as raised:
-        choose(Target("cpu:sapphirerapids", "sapphirerapids", "local-task", ("avx2", "amx-tile", "amx-bf16")), None)
-    assert raised.value.diagnostics[0].code == "E-ARTIFACT-009"
-    features_of.cache_clear()
-    try:
-        names = [p.name for p, _ in forms_for(parse_target("cpu"))]
-        assert "dense-avx2" in names and not any(n.endswith("-amx") for n in names)
-    finally:
-        features_of.cache_clear()
-
-
-def test_what_is_built_without_does_not_need_it() -> None:
-    target = parse_target("cpu:sapphirerapids")
-    for disabled, needed in (((), True), (("dense-amx",), True), (("dense-amx", "weights-amx"), False)):
-        with ir.Context():
-            module = ir.Module.parse("module {}")
-            note_target(module, target, disabled)
-            features = manifest.read(module)["target"]["features"]
-        assert ("amx-bf16" in features) == needed and "avx512f" in features

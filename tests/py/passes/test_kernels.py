@@ -99,7 +99,7 @@ def activation(name: str, rows: int, depth: int, columns: int) -> str:
 
 
 def target_of(name: str) -> Target:
-    """Skips what this processor cannot run."""
+    """Skips what would end in an illegal instruction here. What needs no run is tested for all, in tests/lit/passes."""
     target = parse_target(f"cpu:{name}")
     if lacking(features_of(target)):
         pytest.skip(f"this processor lacks what {name} has")
