@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,21 +21,51 @@ from sexpgpu.runtime.dataio import Batch, FieldSpec, FilesSource, Loader, Loader
 DTYPES = ("f32", "bf16", "f16", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool")
 
 
+FOR_EVER = 300.0
+"""Seconds that something hangs which only the loader's own doing ends."""
+SOON = 30.0
+"""Seconds that no machine needs, however busy, for what does not wait for the above. How long it takes on a quiet one
+is a figure, not a test: `bench/interrupt.py`."""
+
+
+def threads() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+def no_thread_is_left_but(before: int) -> bool:
+    """The kernel counts a thread that was joined for a moment more."""
+    until = time.monotonic() + SOON
+    while threads() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    return threads() <= before
+
+
 @contextmanager
-def interrupted(after: float, within: float) -> Iterator[None]:
-    """Ctrl-C in `after` seconds; the block ends by it, no later than `within` seconds from then."""
-    sent: list[float] = []
+def soon() -> Iterator[None]:
+    """The block waits for nothing that takes for ever."""
+    begun = time.monotonic()
+    yield
+    assert time.monotonic() - begun < SOON
+
+
+@contextmanager
+def interrupted(when: Callable[[], bool]) -> Iterator[None]:
+    """Ctrl-C when the block has begun and `when` holds; the block ends by it."""
+    done = threading.Event()
 
     def interrupt() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
+        while not done.wait(0.1):
+            if when():
+                return os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(after, interrupt)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-    assert time.monotonic() - sent[0] < within
-    timer.join()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with soon(), pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def write(path: Path, columns: dict[str, pa.Array] | pa.Table, **options: object) -> Path:

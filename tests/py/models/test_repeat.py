@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-
 import numpy as np
 import pytest
-from experiment import Trained, compiled
+from experiment import Trained
 from sexpgpu.runtime.artifact.manifest import StateTensor
 from sexpgpu.runtime.checkpoint.tensors import TensorFile, layers_of, read_state, write
 from sexpgpu.runtime.checkpoint.weights import init_from
@@ -125,20 +122,3 @@ def test_layers_draw_numbers_of_their_own_and_again_on_the_way_back(tmp_path):
         np.testing.assert_allclose(part, gradient[0, 0], err_msg="each layer's gradient is the sum over the outputs")
     assert np.isclose(gradient[0, 0].sum() / 24, loss)
     assert loss < 16, "one mask for all six layers would keep half of the elements, each 64"
-
-
-@pytest.mark.slow
-def test_compile_time_does_not_depend_on_depth(tmp_path):
-    """Processor time, the least of two; 2 and 96 layers within a fifth."""
-    path = tmp_path / "experiment.sexp"
-    path.write_text(f"{HEAD}{LOOPS['repeat']}(defvar optimizer {OPTIMIZERS['adamw']})")
-
-    def seconds(layers: int) -> float:
-        found = []
-        for _ in range(2):
-            start = time.process_time()
-            compiled(Path(path), tmp_path / "m.vmfb", layers=str(layers))
-            found.append(time.process_time() - start)
-        return min(found)
-
-    assert seconds(96) < 1.2 * seconds(2)

@@ -195,17 +195,16 @@ def test_a_signal_saves_and_tells(whole: tuple[Path, Path], tmp_path: Path, numb
 
 def test_a_second_signal_stops_at_once(whole: tuple[Path, Path], tmp_path: Path) -> None:
     path, _ = whole
-    process = spawn(path, tmp_path / "run", "--steps", str(STEPS), FAKE_DEVICE="5")
+    process = spawn(path, tmp_path / "run", "--steps", str(STEPS), FAKE_DEVICE="300")
     while not (tmp_path / "run/status.json").exists():
         time.sleep(0.01)
     time.sleep(0.3)
-    begun = time.monotonic()
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    status, _, _ = finish(process)
-    assert status == 130 and time.monotonic() - begun < 3
+    status, _, _ = finish(process)  # waits less than the device takes
+    assert status == 130
 
 
 def test_two_processes_in_one_folder(whole: tuple[Path, Path], tmp_path: Path, capsys) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from dataio_helpers import diagnostic_of, id_spec, model_epoch, read_ids, write_ids
+from dataio_helpers import diagnostic_of, id_spec, model_epoch, read_ids, soon, write_ids
 from fault_proxy import NONE, Fault, FaultProxy, Request
 from s3_server import Server
 from sexpgpu.diagnostics import Diagnostic, SexpError
@@ -111,11 +110,9 @@ def test_a_broken_connection_goes_on_at_the_same_byte(server: Server, proxy: Fau
 def test_a_hang_is_a_dropped_connection(spec: LoaderSpec, proxy: FaultProxy) -> None:
     hung = iter([Fault(hang=True), Fault(cut_at=5000, hang=True)])
     proxy.plan = lambda r: next(hung, NONE) if r.path.endswith("part-3.parquet") and r.method == "GET" else NONE
-    begun = time.monotonic()
-    with Loader(spec, seed=5, partial=True) as loader:
+    with soon(), Loader(spec, seed=5, partial=True) as loader:
         assert read_ids(loader) == ORDER
         assert 1 <= loader.stats().retries <= 2
-    assert time.monotonic() - begun < 20
 
 
 def test_a_server_that_ignores_ranges(server: Server, proxy: FaultProxy, tmp_path: Path) -> None:
