@@ -16,7 +16,7 @@ constexpr int64_t kDecoderBytes = int64_t{16} << 20;  // the bytes of a file tha
 constexpr int64_t kWindowBytes = int64_t{1} << 20;    // or this much for each field, where that is more
 constexpr int64_t kRecordDecoderBytes = int64_t{80} << 20;  // of zstd frames: units ahead, and the text of a job
 constexpr int64_t kThreadBytes = int64_t{8} << 20;    // what the allocator keeps for a thread of what came free
-constexpr int64_t kSlotBytes = 8;                     // the number of a row in the shuffle buffer
+constexpr int64_t kSlotBytes = 32;                    // of the shuffle buffer: 8, and 24 while a resumed one fills
 constexpr int kFarThreads = 4;
 constexpr int64_t kSpareSlabs = 2;                    // one being filled, one in the hands of the caller
 

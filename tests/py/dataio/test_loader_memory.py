@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from dataio_helpers import make_spec
-from sexpgpu.runtime.dataio import FieldSpec
+from sexpgpu.runtime.dataio import FieldSpec, Loader
 
 SLACK = 12 << 20
 """Resident memory beyond what the loader holds: pages of the Arrow libraries' code, the allocator's free lists."""
@@ -71,6 +71,21 @@ def test_ceiling(tmp_path: Path, row_group: int, shuffle: int) -> None:
     assert epoch >= 2
     assert peak < bound + SLACK < 80 << 20, (peak, bound)
     assert sorted(marks)[len(marks) // 2] < bound, marks
+
+
+@pytest.mark.parametrize("taken", [0, 500])
+def test_ceiling_of_a_buffer_of_many_small_rows(tmp_path: Path, taken: int) -> None:
+    """What is kept about a row is more than the row; filled, emptied into the next epoch, and filled at a resume."""
+    rows, batch = 4_000_000, 4096
+    pq.write_table(pa.table({"v": np.arange(rows, dtype=np.int32)}), tmp_path / "n.parquet", row_group_size=100_000)
+    spec = make_spec(tmp_path, ["n.parquet"], FieldSpec("v", "v", "i32", ()), batch=batch, shuffle=rows, infinite=True)
+    with Loader(spec) as loader:
+        for _ in range(taken):
+            loader.next()
+        cursor = loader.state()
+    bound, peak, _, epoch = run(spec, 2 * rows // batch, threads=1, lookahead=4 << 20, cursor=cursor)
+    assert epoch >= 1
+    assert peak < bound + SLACK, (peak, bound)
 
 
 @pytest.mark.slow

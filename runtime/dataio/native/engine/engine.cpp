@@ -69,10 +69,11 @@ void Engine::make_stream(const std::vector<std::shared_ptr<Layout>>& layouts, co
   std::optional<Demand> demand;
   if (settings_.shuffle > 1) {
     ShuffleOrder order(begin.key, begin.rows, settings_.shuffle, epoch_, begin.position, base_, settings_.endless);
-    std::vector<int64_t> residents;
-    for (const auto& resident : order.residents()) residents.push_back(resident.row);
     // Every rank holds the whole buffer: which of its rows come out here is known only when they are drawn.
-    if (!tracked) demand.emplace(std::move(residents), order.next_row(), end_, 1, 0, 1);
+    if (!tracked) {
+      ShuffleOrder::Rows rows = order.rows();
+      demand.emplace(std::move(rows.listed), rows.from, end_, 1, 0, 1);
+    }
     filler_ = shuffled_filler(slabs_->shape(), share, std::move(order), end_, anchor, tracked);
   } else {
     if (!tracked) demand.emplace(std::vector<int64_t>{}, position_, end_, share.stride(), share.offset(), share.batch);
@@ -116,7 +117,7 @@ void Engine::find_places(const std::vector<std::shared_ptr<Layout>>& layouts, co
     if (settings_.shuffle > 1) {
       const ShuffleOrder order(begin.key, begin.rows, settings_.shuffle, epoch_, begin.position, base_,
                                settings_.endless);
-      oldest = order.residents().empty() ? order.next_row() : order.residents().front().row;
+      oldest = order.residents() == 0 ? order.next_row() : order.resident(0).row;
     }
     const int64_t epoch = epoch_ + (oldest - base_) / layout.rows();
     source.epoch_first = base_ + (oldest - base_) / layout.rows() * layout.rows();

@@ -34,13 +34,13 @@ class ShuffledFiller final : public Filler {
 
   Status fill(Draft& draft, Stream& stream) override {
     Row found;
-    while (restored_ < order_.residents().size()) {
-      const Resident resident = order_.residents()[restored_];
+    while (restored_ < order_.residents()) {
+      const Resident resident = order_.resident(restored_);
       const Status status = come(resident.row, stream, found);
       if (status != Status::full) return status;
-      if (restored_ == order_.residents().size()) break;  // the epoch has turned out to have fewer rows
+      if (restored_ == order_.residents()) break;  // the epoch has turned out to have fewer rows
       store(found, resident.row, resident.slot, stream);
-      ++restored_;
+      if (++restored_ == order_.residents()) order_.forget_residents();
     }
     while (draft.done < draft.rows) {
       // The row that comes in must be there before the draw: a draw is never taken back.
@@ -113,7 +113,7 @@ class ShuffledFiller final : public Filler {
   int64_t stop_;
   int64_t slot_bytes_;
   Pages buffer_;
-  size_t restored_ = 0;
+  int64_t restored_ = 0;
   std::optional<Trail> trail_;   // where a cursor has to tell places
   std::vector<int64_t> row_in_;  // the stream's row in each slot
   int64_t piece_ = -1;

@@ -1,6 +1,8 @@
 #include "order/shuffle.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "order/random.h"
 
@@ -26,7 +28,7 @@ bool ShuffleOrder::set_rows(int64_t rows) {
     // Nothing was drawn yet: the buffer is not even full.
     slots_ = rows;
     places_.resize(rows);
-    residents_.resize(rows);
+    residents_ = rows;
   }
   steady_ = rows_ - slots_;
   return true;
@@ -48,37 +50,39 @@ std::vector<int64_t> ShuffleOrder::contents(int64_t drawn) const {
 }
 
 void ShuffleOrder::rebuild(int64_t at) {
-  const std::vector<int64_t> rows = contents(std::min(at, steady_));
   places_.resize(slots_);
-  for (int64_t place = 0; place < slots_; ++place) places_[place] = place;
-  std::vector<int64_t> row_of(rows);
+  std::iota(places_.begin(), places_.end(), 0);
+  residents_ = slots_;
+  if (at == 0) return;
   at_ = std::min(at, steady_);
-  while (at_ < at) {
-    const int64_t slot = next_slot();
-    row_of[slot] = -1;
-    if (endless_) row_of[slot] = rows_ + static_cast<int64_t>(coming_.size()) - 1;
-  }
+  std::vector<int64_t> row_of = contents(at_);
+  for (int64_t coming = rows_; at_ < at; ++coming) row_of[next_slot()] = endless_ ? coming : -1;
+  listed_.reserve(slots_);
   for (int64_t slot = 0; slot < slots_; ++slot)
-    if (row_of[slot] >= 0) residents_.push_back({base_ + row_of[slot], slot});
-  std::sort(residents_.begin(), residents_.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
+    if (row_of[slot] >= 0) listed_.push_back({base_ + row_of[slot], slot});
+  std::sort(listed_.begin(), listed_.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
+  residents_ = static_cast<int64_t>(listed_.size());
 }
 
 int64_t ShuffleOrder::next_row() const { return base_ + at_ + slots_; }
 
+ShuffleOrder::Rows ShuffleOrder::rows() const {
+  if (at_ == 0) return {{}, base_};
+  Rows rows{{}, next_row()};
+  rows.listed.reserve(listed_.size());
+  for (const Resident& resident : listed_) rows.listed.push_back(resident.row);
+  return rows;
+}
+
 int64_t ShuffleOrder::next_slot() {
   const int64_t place = draw(key_, epoch_, at_, bound(at_));
   const int64_t slot = places_[place];
-  if (at_ >= steady_) {
-    places_[place] = places_.back();
-    places_.pop_back();
-    if (endless_) coming_.push_back(slot);
-  }
+  if (at_ >= steady_) std::swap(places_[place], places_[bound(at_) - 1]);
   if (++at_ == rows_) {
     ++epoch_;
     base_ += rows_;
     at_ = 0;
-    places_.swap(coming_);
-    coming_.clear();
+    std::reverse(places_.begin(), places_.end());
   }
   return slot;
 }
