@@ -9,8 +9,8 @@
 // never more than N rows in memory and never a pause between epochs.
 //
 // The buffer's contents at any position follow from the draws, and the draws from a counter: a place holds the row
-// that came in at the last draw of that place. Walking back over about N ln N draws finds them all: a third of a second for a
-// million rows. So a cursor needs no list of rows, only the position.
+// that came in at the last draw of that place. Walking back over about N ln N draws finds them all, a third of a
+// second for a million rows. So a cursor needs no list of rows, only the position.
 #pragma once
 
 #include <cstdint>
