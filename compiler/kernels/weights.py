@@ -14,10 +14,11 @@ from sexpgpu.compiler.kernels.code import LANES, Buffer, Index, Kernel, Place, V
 from sexpgpu.compiler.kernels.copied import Copied
 from sexpgpu.compiler.kernels.tile import ROWS_OF, WIDEST, bands, divisor, tile, turned
 
-#: Rows that are copied at once: of a tile's columns, 16 KiB, which the nearest cache holds.
-DEEPEST = 128
+#: Rows that are copied at once, of as many columns as a piece has: 16 KiB, which the nearest cache holds together with
+#: the lines of the other operand that a tile reads. (Twice as many of each: steps are 0 to 5 % longer.)
+DEEPEST = 64
 #: Columns of what is read where it lies, at most and at least, and of what is copied, that are one piece of work.
-TALLEST, LOWEST, COLUMNS = 256, 32, 128
+TALLEST, LOWEST, COLUMNS = 256, 64, 64
 #: The first of these where both are copied.
 TALLEST_COPIED = 64
 #: Pieces that threads have something to share of. Not many more: from sixteen on, IREE gives one thread eight at once.
