@@ -83,6 +83,11 @@ class Vector:
         return self.kernel.select(self.kernel.name(f"arith.cmpf ogt, {self.name}, {other.name} : {self.kernel.vector}"),
                                   self, other)
 
+    def least(self, other: Vector) -> Vector:
+        """The smaller of each two; `other` where one is NaN."""
+        return self.kernel.select(self.kernel.name(f"arith.cmpf olt, {self.name}, {other.name} : {self.kernel.vector}"),
+                                  self, other)
+
     def mixed(self, other: Vector, lanes: Sequence[int]) -> Vector:
         """The numbers of these lanes, the lanes of `other` counted on from the last."""
         operands = f"{self.name}, {other.name} {list(lanes)}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sexpgpu.compiler.kernels.code import Kernel, Vector
+from sexpgpu.compiler.kernels.functions import erf
 
 
 def _negative(x: Vector) -> Vector:
@@ -28,7 +29,7 @@ OPERATIONS: dict[str, Callable[..., Vector]] = {
     "stablehlo.tanh": lambda a: a.function("tanh"),
     "stablehlo.logistic": _logistic,
     "stablehlo.sqrt": lambda a: a.function("sqrt"),
-    "chlo.erf": lambda a: a.function("erf"),
+    "chlo.erf": erf,
 }
 #: Those that take much longer than a load.
 DEAR = frozenset(("stablehlo.exponential", "stablehlo.tanh", "stablehlo.logistic", "chlo.erf"))
