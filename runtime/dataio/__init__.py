@@ -12,9 +12,10 @@ from sexpgpu.runtime.dataio.spec import FieldSpec, FilesSource, LoaderSpec, Mani
 
 if TYPE_CHECKING:
     from sexpgpu.runtime.dataio.batch import Batch
-    from sexpgpu.runtime.dataio.loader import Loader, LoaderStats, Omission
+    from sexpgpu.runtime.dataio.loader import Loader
+    from sexpgpu.runtime.dataio.report import LoaderStats, Omission
 
-_LAZY = {"Batch": "batch", "Loader": "loader", "LoaderStats": "loader", "Omission": "loader"}
+_LAZY = {"Batch": "batch", "Loader": "loader", "LoaderStats": "report", "Omission": "report"}
 
 __all__ = ["Batch", "FieldSpec", "FilesSource", "Loader", "LoaderSpec", "LoaderStats", "ManifestSource", "Omission",
            "StageSpec"]

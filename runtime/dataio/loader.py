@@ -6,7 +6,6 @@ import dataclasses
 import os
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from sexpgpu.runtime.dataio.cursor import Cursor, from_json, identity_of, order_
 from sexpgpu.runtime.dataio.faults import error, looked_in
 from sexpgpu.runtime.dataio.located import SourceFile
 from sexpgpu.runtime.dataio.remote.address import is_s3
+from sexpgpu.runtime.dataio.report import LoaderStats, Omission
 from sexpgpu.runtime.dataio.sources import stage_named, stage_sources
 from sexpgpu.runtime.dataio.spec import ON_BAD_DATA, Json, LoaderSpec
 from sexpgpu.runtime.dtypes import DTYPES
@@ -29,34 +29,6 @@ DEFAULT_LOOKAHEAD = 64 << 20
 
 DEFAULT_BUDGET = 100
 """Bad records (or files) left out before a run ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoaderStats:
-    """`wait_ms` is the time spent waiting in `next`, `ready` the batches that could be had now, `bytes_read` what was
-    read from files, `rows` this rank's rows handed over — all since the loader was made; `epoch` is the current one.
-    `skipped` counts the bad records (or files) left out up to here, those before a resume included; `retries` how often
-    S3 was asked again.
-    """
-
-    wait_ms: float
-    ready: int
-    bytes_read: int
-    rows: int
-    epoch: int
-    skipped: int
-    retries: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Omission:
-    """A record that was left out; with `rest`, everything of its file from there on. Records count from 0."""
-
-    file: str
-    record: int
-    rest: bool
-    code: str
-    reason: str
 
 
 class Loader:

@@ -15,7 +15,7 @@ from sexpgpu.runtime.dataio.spec import Json
 from sexpgpu.runtime.replace import replace_file
 
 if TYPE_CHECKING:
-    from sexpgpu.runtime.dataio.loader import Omission
+    from sexpgpu.runtime.dataio.report import Omission
 
 
 class SkippedLines:
