@@ -31,6 +31,11 @@ class ModelSource:
         return [i for ids in self.files for i in ids if i >= 0]
 
 
+#: Two files, and one of another encoding, and one of a third.
+MIXED = [ModelSource((tuple(range(30)), tuple(range(30, 41))), "jsonl.gz"),
+         ModelSource((tuple(range(41, 77)),), "parquet"), ModelSource((tuple(range(77, 100)),), "msgpack.zstf")]
+
+
 def make_stage(folder: Path, sources: Sequence[ModelSource], *, batch: int, shuffle: int = 0, infinite: bool = False,
                cuts: Sequence[int] = ()) -> LoaderSpec:
     """Writes the files; compressed text is cut into members and frames at `cuts`."""

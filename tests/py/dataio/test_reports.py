@@ -5,14 +5,10 @@ Reports about S3 stand in `tests/py/dataio/s3`.
 
 from __future__ import annotations
 
-import gc
 import gzip
 import json
-import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from itertools import islice
 from pathlib import Path
@@ -22,14 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zstandard
-from dataio_helpers import SOON, diagnostic_of, id_spec, make_spec, read_column, read_ids, refused, write, write_ids
-from record_files import encode, read_all, read_data, refusal, spec_of
+from dataio_helpers import diagnostic_of, id_spec, read_column, read_ids, refused, write, write_ids
+from record_files import encode, read_data, refusal
 from sexpgpu.diagnostics import SexpError
-from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader, LoaderSpec, ManifestSource, StageSpec
-from stage_model import ID, ModelSource, make_stage, model_stage, take
-
-MIXED = [ModelSource((tuple(range(30)), tuple(range(30, 41))), "jsonl.gz"),
-         ModelSource((tuple(range(41, 77)),), "parquet"), ModelSource((tuple(range(77, 100)),), "msgpack.zstf")]
+from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader, LoaderSpec, StageSpec
+from stage_model import MIXED, ModelSource, make_stage, model_stage, take
 
 
 @pytest.mark.parametrize("shuffle", [0, 20, 200])
@@ -222,184 +215,3 @@ def test_clickhouse_53069_tiny_row_groups_are_read_together(tmp_path: Path) -> N
     with Loader(id_spec(tmp_path, names, batch=100)) as loader:
         assert read_ids(loader) == list(range(1200))
         assert loader.stats().bytes_read < 3 * (tmp_path / names[0]).stat().st_size
-
-
-def test_polars_15747_files_that_disagree_on_types(tmp_path: Path) -> None:
-    write(tmp_path / "a.parquet", {"x": pa.array([1, 2], pa.int8())})
-    write(tmp_path / "b.parquet", {"x": pa.array([3, 4], pa.uint64())})
-    write(tmp_path / "c.parquet", {"x": pa.array([5.0, 6.0])})
-    spec = make_spec(tmp_path, ["a.parquet", "b.parquet", "c.parquet"], FieldSpec("x", "x", "i32", ()), batch=6)
-    assert read_all(spec)["x"].tolist() == [1, 2, 3, 4, 5, 6]
-
-
-@pytest.mark.parametrize(("value", "dtype"), [
-    (65536, "u16"), (2**31, "i32"), (1.5, "i32"), (float("nan"), "i32"), (2.0**63, "i64"), (1e39, "f32"),
-    (16777217, "f32"), (-1, "u8")])
-def test_transformers_2825_values_are_never_wrapped_or_rounded(tmp_path: Path, value: float, dtype: str) -> None:
-    assert refused(tmp_path, pa.array([value]), dtype).code == "E-DATA-004"
-    assert refusal(tmp_path, json.dumps({"x": value}).encode(), "jsonl", dtype).code == "E-DATA-004"
-    assert refusal(tmp_path, msgpack.packb({"x": value}), "msgpack", dtype).code == "E-DATA-004"
-
-
-def test_transformers_2825_numbers_beyond_every_type(tmp_path: Path) -> None:
-    assert refusal(tmp_path, b'{"x":1e400}', "jsonl", "f64").code == "E-DATA-004"
-    assert refusal(tmp_path, b'{"x":9223372036854775808}', "jsonl", "i64").code == "E-DATA-004"
-
-
-def test_posthog_90036_all_gzip_members(tmp_path: Path) -> None:
-    data = encode([{"x": i} for i in range(50)], "jsonl.gz", cuts=range(5, 400, 17))
-    assert read_data(tmp_path, data, "jsonl.gz", "i8").tolist() == list(range(50))
-
-
-def test_python_zstandard_59_all_frames(tmp_path: Path) -> None:
-    data = encode([{"x": i} for i in range(50)], "msgpack.zstf", cuts=range(1, 200, 13))
-    assert read_data(tmp_path, data, "msgpack.zstf", "i8").tolist() == list(range(50))
-
-
-def test_datasets_8241_a_byte_order_mark_in_any_file(tmp_path: Path) -> None:
-    files = {f"{i}.jsonl": b"\xef\xbb\xbf" * (i % 2) + b'{"x":%d}\n' % i for i in range(4)}
-    spec = spec_of(tmp_path, files, "jsonl", FieldSpec("x", "x", "i8", ()))
-    assert read_all(spec)["x"].tolist() == [0, 1, 2, 3]
-
-
-def test_blank_lines_crlf_and_a_missing_newline(tmp_path: Path) -> None:
-    assert read_data(tmp_path, b'\r\n{"x":1}\r\n\r\n\n{"x":2}', "jsonl", "i8").tolist() == [1, 2]
-
-
-def test_simdjson_1534_one_bad_line_is_told_and_its_neighbours_are_safe(tmp_path: Path) -> None:
-    lines = [b'{"x":%d}' % i for i in range(1000)]
-    lines[600] = b'{"x":6 00}'
-    data = gzip.compress(b"\n".join(lines))
-    assert "record 600 (line 601)" in refusal(tmp_path, data, "jsonl.gz", "i32").message
-    spec = spec_of(tmp_path, {"a.jsonl.gz": data}, "jsonl.gz", FieldSpec("x", "x", "i32", ()))
-    assert read_all(spec, on_bad_data="skip-record")["x"].tolist() == [i for i in range(1000) if i != 600]
-
-
-@pytest.mark.parametrize("encoding", ["jsonl.gz", "jsonl.zst", "msgpack.zstf"])
-def test_datasets_3060_a_cut_file_is_told_with_its_byte(tmp_path: Path, encoding: str) -> None:
-    whole = encode([{"x": i, "pad": "abc" * (i % 7)} for i in range(500)], encoding)
-    for size in (len(whole) - 1, len(whole) // 2, 30):
-        found = refusal(tmp_path, whole[:size], encoding)
-        assert found.code == "E-STORE-005" and f"byte {size}" in found.message
-        assert f"`a.{encoding}` is cut" in found.message
-
-
-def test_streaming_662_the_first_batch_waits_for_one_file_only(tmp_path: Path) -> None:
-    """Of records in an infinite stage; thousands of files are no matter, and none is read before its turn."""
-    sources = [ModelSource(tuple((i,) * 50 for i in range(1000)), "jsonl")]
-    spec = make_stage(tmp_path, sources, batch=10, infinite=True)
-    with Loader(spec, threads=1, prefetch=1, lookahead=1) as loader:
-        assert take(loader, 1) == [0] * 10
-        read = loader.stats().bytes_read
-    assert read < 1000 * 256 << 10  # a look at the heads, which are all there is of these files
-    big = b'{"id":1}\n' * 2_000_000
-    (tmp_path / "big.jsonl").write_bytes(big)
-    source = FilesSource(("big.jsonl",) * 20, "jsonl")
-    spec = LoaderSpec(spec.fields, (StageSpec("main", (source,), 0, True),), 10, str(tmp_path))
-    with Loader(spec, threads=1, prefetch=1, lookahead=1) as loader:
-        take(loader, 1)
-        assert loader.stats().bytes_read < len(big)
-
-
-@pytest.mark.parametrize("encoding", ["parquet", "jsonl.gz", "msgpack.zstf"])
-@pytest.mark.parametrize("count", [2, 4])
-def test_streaming_399_an_index_that_disagrees_names_both(tmp_path: Path, encoding: str, count: int) -> None:
-    if encoding == "parquet":
-        write(tmp_path / "a.parquet", {"id": pa.array([1, 2, 3])}, row_group_size=2)
-    else:
-        (tmp_path / f"a.{encoding}").write_bytes(encode([{"id": i} for i in range(3)], encoding))
-    shard = {"uri": f"a.{encoding}", "encoding": encoding, "records": count}
-    (tmp_path / "m.json").write_text(json.dumps({
-        "kind": "sexpgpu.manifest", "version": 1, "name": "m",
-        "splits": {"train": {"records": count, "shards": [shard]}}}))
-    stage = StageSpec("main", (ManifestSource("m.json", None, None, None),))
-    with pytest.raises(SexpError) as caught, Loader(LoaderSpec((ID,), (stage,), 1, str(tmp_path))) as loader:
-        list(loader)
-    found = diagnostic_of(caught)
-    assert found.code == "E-DATA-032"
-    told = " ".join((found.message, *found.notes))
-    assert f"a.{encoding}`" in told and "`m.json`" in told
-
-
-CTRL_C = """
-import os, signal, sys, threading, time
-from sexpgpu.runtime.dataio import FieldSpec, FilesSource, Loader, LoaderSpec, StageSpec
-path, infinite = sys.argv[1], sys.argv[2] == "endless"
-spec = LoaderSpec((FieldSpec("x", "x", "i32", ()),),
-                  (StageSpec("main", (FilesSource((path,), "jsonl"),), 0, infinite),), 1 << 22)
-print("go", flush=True)
-try:
-    with Loader(spec) as loader:
-        try:
-            loader.next()
-        finally:
-            rows = loader.stats().rows
-except KeyboardInterrupt:
-    print(threading.active_count(), globals().get("rows", 0), flush=True)
-"""
-
-
-@pytest.mark.parametrize("when", ["endless", "counting"])
-def test_pytorch_22924_ctrl_c_ends_a_wait_and_leaves_no_thread(tmp_path: Path, when: str) -> None:
-    """While a batch of four million rows is filled, and while a finite stage is counted."""
-    (tmp_path / "a").write_bytes(b'{"x":12345678}\n' * 5_000_000)
-    process = subprocess.Popen([sys.executable, "-c", CTRL_C, str(tmp_path / "a"), when], stdout=subprocess.PIPE,
-                               text=True)
-    assert process.stdout is not None and process.stdout.readline() == "go\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    answer = process.stdout.readline().split()
-    assert process.wait() == 0
-    if answer:  # else the batch had come before the signal
-        assert answer == ["1", "0"]  # the one thread, and no batch that ended the wait
-
-
-def test_pytorch_22924_threads_never_need_the_interpreter(tmp_path: Path) -> None:
-    """Batches become ready while Python holds its lock and does something else; nothing is in /dev/shm."""
-    shared = Path("/proc/self/maps").read_text().count("/dev/shm")
-    spec = make_stage(tmp_path, MIXED, batch=10, infinite=True)
-    threads = threading.active_count()
-    loader = Loader(spec, prefetch=4)
-    deadline = time.monotonic() + SOON
-    while loader.stats().ready < 4 and time.monotonic() < deadline:
-        sum(range(10_000))
-    assert loader.stats().ready == 4
-    assert Path("/proc/self/maps").read_text().count("/dev/shm") == shared
-    del loader
-    gc.collect()
-    assert threading.active_count() == threads
-
-
-def test_ray_64523_starvation_is_seen(tmp_path: Path) -> None:
-    """The first batch waits for a buffer of slow rows: `wait_ms` is the time `next` took; what is ready adds none."""
-    rows = 4_000_000
-    numbers = pa.array(np.arange(rows)).cast(pa.decimal128(25, 3))
-    write(tmp_path / "slow.parquet", {"c": numbers})
-    spec = make_spec(tmp_path, ["slow.parquet"], FieldSpec("f", "c", "f64", ()), shuffle=rows, infinite=True)
-    with Loader(spec, prefetch=4) as loader:
-        begun = time.perf_counter()
-        loader.next()
-        took = (time.perf_counter() - begun) * 1000
-        first = loader.stats().wait_ms
-        assert took / 2 < first <= took
-        deadline = time.monotonic() + SOON
-        while loader.stats().ready < 3 and time.monotonic() < deadline:  # a full ring is filled again at the half
-            time.sleep(0.01)
-        assert loader.stats().ready >= 3 and loader.stats().wait_ms == first
-
-
-def test_a_fork_is_refused(tmp_path: Path) -> None:
-    spec = make_stage(tmp_path, MIXED, batch=10, infinite=True)
-    with Loader(spec) as loader:
-        take(loader, 1)
-        read, write_end = os.pipe()
-        if (child := os.fork()) == 0:
-            try:
-                loader.next()
-            except SexpError as error:
-                os.write(write_end, error.diagnostics[0].code.encode())
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
-        assert os.read(read, 100) == b"E-DATA-013"
-        assert len(take(loader, 1)) == 10
