@@ -21,7 +21,7 @@ DEEPEST = 64
 TALLEST, LOWEST, COLUMNS = 256, 64, 64
 #: The first of these where both are copied.
 TALLEST_COPIED = 64
-#: Pieces that threads have something to share of. Not many more: from sixteen on, IREE gives one thread eight at once.
+#: Pieces that threads have something to share of: at least, as far as `LOWEST` allows.
 PIECES = 8
 #: Numbers in a row up to which it is read where it lies. Longer rows begin in so few sets of the second cache that
 #: those of a block drive each other out; they are copied.
