@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "remote/remote_file.h"
 
@@ -73,7 +74,14 @@ void Core::stop() {
 
 void Core::start(const Begin& begin) {
   stop();
-  engine_ = std::make_unique<Engine>(layouts_, slabs_, settings_, begin);
+  try {
+    engine_ = std::make_unique<Engine>(layouts_, slabs_, settings_, begin);
+  } catch (const std::bad_alloc&) {
+    fail({.code = "E-DATA-014",
+          .message = "no memory is left for a shuffle buffer of " + std::to_string(settings_.shuffle) + " rows of " +
+                     std::to_string(layouts_[0]->row_bytes()) + " bytes",
+          .advice = "lower `:shuffle`"});
+  }
 }
 
 int64_t Core::memory_bound() const {
@@ -100,6 +108,7 @@ int64_t Core::memory_bound() const {
   // Far files hold what they read ahead, and each decoder's bytes a second time while they arrive.
   const int64_t far = store_->has_far() ? (settings_.threads + 3) * kRemoteHeldBytes + settings_.threads * kDecoderBytes
                                         : 0;
+  if (slots > INT64_MAX / 2 / (row + kSlotBytes)) return INT64_MAX;  // rows of unknown number, and no bound
   return slabs + slots * (row + kSlotBytes) + decoded + open * (decoder + 2 * piece) + far + held +
          settings_.threads * kThreadBytes;
 }

@@ -1,7 +1,7 @@
 // With a shuffle: each drawn row leaves its slot for the batch, and the stream's next row takes the slot.
 #include <cstring>
+#include <memory>
 #include <optional>
-#include <vector>
 
 #include "engine/fill.h"
 #include "engine/trail.h"
@@ -26,10 +26,10 @@ class ShuffledFiller final : public Filler {
  public:
   ShuffledFiller(const SlabShape& shape, Share share, ShuffleOrder order, int64_t stop, Anchor from, bool track)
       : shape_(shape), share_(share), order_(std::move(order)), stop_(stop), slot_bytes_(sum(shape)),
-        buffer_(order_.slots() * slot_bytes_) {
+        buffer_(Pages::for_at_most(order_.slots(), slot_bytes_)) {
     if (!track) return;
     trail_.emplace(std::move(from));
-    row_in_.resize(order_.slots());
+    row_in_.reset(new Pages(Pages::for_at_most(order_.slots(), sizeof(int64_t))));
   }
 
   Status fill(Draft& draft, Stream& stream) override {
@@ -53,7 +53,7 @@ class ShuffledFiller final : public Filler {
       const int64_t slot = order_.next_slot();
       const int64_t row = draft.done++ - share_.offset();
       if (row >= 0 && row < share_.batch) emit(slot, *draft.slab, row);
-      if (trail_) trail_->remove(row_in_[slot]);
+      if (trail_) trail_->remove(row_in()[slot]);
       if (comes) store(found, incoming, slot, stream);
     }
     return Status::full;
@@ -77,6 +77,8 @@ class ShuffledFiller final : public Filler {
     return Status::end;
   }
 
+  int64_t* row_in() { return reinterpret_cast<int64_t*>(row_in_->data()); }
+
   static int64_t sum(const SlabShape& shape) {
     int64_t bytes = 0;
     for (const int64_t field : shape.row_bytes) bytes += field;
@@ -91,7 +93,7 @@ class ShuffledFiller final : public Filler {
       to += bytes;
     }
     if (!trail_) return;
-    row_in_[slot] = row;
+    row_in()[slot] = row;
     trail_->add();
     if (stream.piece_number() == piece_ || row - trail_->newest().row < kApart) return;
     piece_ = stream.piece_number();
@@ -115,7 +117,7 @@ class ShuffledFiller final : public Filler {
   Pages buffer_;
   int64_t restored_ = 0;
   std::optional<Trail> trail_;   // where a cursor has to tell places
-  std::vector<int64_t> row_in_;  // the stream's row in each slot
+  std::unique_ptr<Pages> row_in_;  // the stream's row in each slot
   int64_t piece_ = -1;
 };
 

@@ -27,7 +27,6 @@ bool ShuffleOrder::set_rows(int64_t rows) {
   if (rows < slots_) {
     // Nothing was drawn yet: the buffer is not even full.
     slots_ = rows;
-    places_.resize(rows);
     residents_ = rows;
   }
   steady_ = rows_ - slots_;
@@ -50,8 +49,6 @@ std::vector<int64_t> ShuffleOrder::contents(int64_t drawn) const {
 }
 
 void ShuffleOrder::rebuild(int64_t at) {
-  places_.resize(slots_);
-  std::iota(places_.begin(), places_.end(), 0);
   residents_ = slots_;
   if (at == 0) return;
   at_ = std::min(at, steady_);
@@ -75,6 +72,10 @@ ShuffleOrder::Rows ShuffleOrder::rows() const {
 }
 
 int64_t ShuffleOrder::next_slot() {
+  if (places_.empty()) {
+    places_.resize(slots_);
+    std::iota(places_.begin(), places_.end(), 0);
+  }
   const int64_t place = draw(key_, epoch_, at_, bound(at_));
   const int64_t slot = places_[place];
   if (at_ >= steady_) std::swap(places_[place], places_[bound(at_) - 1]);

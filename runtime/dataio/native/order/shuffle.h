@@ -72,6 +72,7 @@ class ShuffleOrder {
   int64_t base_;  // the stream's first row of the epoch
   int64_t at_;  // draws done in this epoch
   // The slot of each place of this epoch's buffer; while it empties, behind them those of the next epoch's, backwards.
+  // Made for the first draw: there may be fewer rows than the buffer was to hold.
   std::vector<int64_t> places_;
   int64_t residents_;
   std::vector<Resident> listed_;  // none at an epoch's beginning: its first rows, each in the slot of its number
