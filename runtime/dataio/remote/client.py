@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -28,6 +29,7 @@ _lock = threading.Lock()
 _client: Any = None
 _key: object = None
 _connections: WeakSet[Any] = WeakSet()
+_thread = threading.local()
 
 
 def shared_client(policy: RetryPolicy) -> Any:
@@ -46,6 +48,24 @@ def renew(client: Any) -> None:
     with _lock:
         if client is _client:
             _key = None
+
+
+@contextmanager
+def while_wanted(stopped: Callable[[], bool]) -> Iterator[None]:
+    """What this thread asks of a client is not sent any more once `stopped` says so: `hang_up` finds only those that
+    have a connection already."""
+    _thread.stopped = stopped
+    try:
+        yield
+    finally:
+        del _thread.stopped
+
+
+def _go_on(connection: Any) -> None:
+    stopped = getattr(_thread, "stopped", None)
+    if stopped is not None and stopped():
+        connection.close()
+        raise ConnectionAbortedError("nobody wants the answer any more")
 
 
 def hang_up(threads: Collection[int]) -> set[int]:
@@ -100,10 +120,12 @@ def _track(client: Any) -> None:
         def connect(self) -> None:
             self.user = threading.get_ident()
             super().connect()  # type: ignore[misc]
+            _go_on(self)
 
         def request(self, *args: object, **options: object) -> object:
             self.user = threading.get_ident()
             _connections.add(self)
+            _go_on(self)
             return super().request(*args, **options)  # type: ignore[misc]
 
     with suppress(AttributeError):

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from sexpgpu.runtime.dataio.faults import error
 from sexpgpu.runtime.dataio.remote.address import parse, parts
-from sexpgpu.runtime.dataio.remote.client import renew, shared_client
+from sexpgpu.runtime.dataio.remote.client import renew, shared_client, while_wanted
 from sexpgpu.runtime.dataio.remote.meaning import UNANSWERED, Failure, failure_of
 from sexpgpu.runtime.dataio.remote.retry import Budget, RetryPolicy, default_policy
 from sexpgpu.runtime.dataio.remote.transfer import Transfer, bare_etag
@@ -37,7 +37,8 @@ def persist(name: str, task: Task, policy: RetryPolicy, budget: Budget, stopped:
         failure = Failure(UNANSWERED, f"the store of `{name}` sent fewer bytes than it was asked for", retry=True)
         try:
             client = shared_client(policy)
-            task.attempt(client)
+            with while_wanted(stopped):
+                task.attempt(client)
         except Exception as problem:
             failure = failure_of(problem, name)
         if task.complete:

@@ -31,7 +31,7 @@ from s3_server import Server
 from sexpgpu.diagnostics import SexpError
 from sexpgpu.runtime.dataio import Loader, LoaderSpec
 from sexpgpu.runtime.dataio.core import _native
-from sexpgpu.runtime.dataio.remote import retry, worker
+from sexpgpu.runtime.dataio.remote import persist, retry, worker
 
 
 @pytest.fixture
@@ -130,6 +130,29 @@ def test_ctrl_c_while_connecting_hangs(spec: LoaderSpec, deaf: str, monkeypatch:
         Loader(spec)
 
 
+def test_who_has_no_connection_yet_asks_nothing_any_more(spec: LoaderSpec, patient: FaultProxy,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that make their client while the loader is closed: a request of theirs would hang."""
+    patient.plan = lambda _: Fault(hang=True)
+    made = persist.shared_client
+    free = threading.Event()
+
+    def slow(policy: retry.RetryPolicy) -> object:
+        client = made(policy)
+        free.wait(SOON)
+        return client
+
+    monkeypatch.setattr(persist, "shared_client", slow)
+    with interrupted(after(0.3)):
+        Loader(spec)
+    free.set()
+    until = time.monotonic() + SOON
+    while any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert not patient.requests
+
+
 @pytest.mark.parametrize("where", ["opening", "reading"])
 def test_ctrl_c_while_s3_hangs(spec: LoaderSpec, patient: FaultProxy, where: str) -> None:
     if where == "opening":
@@ -138,7 +161,7 @@ def test_ctrl_c_while_s3_hangs(spec: LoaderSpec, patient: FaultProxy, where: str
         hang_after_opening(patient)
     with interrupted(after(0.5)), Loader(spec) as loader:
         loader.next()
-    # On a busy machine one may have been caught while it made its client: nothing reaches it there.
+    # On a busy machine one may have been caught while it made its client: it sees by itself that nobody waits.
     until = time.monotonic() + SOON
     while any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate()):
         assert time.monotonic() < until
