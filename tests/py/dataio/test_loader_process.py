@@ -114,7 +114,7 @@ def test_ctrl_c_while_reading(tmp_path: Path) -> None:
     time.sleep(0.2)
     child.send_signal(signal.SIGINT)
     assert child.stdout.readline() == "interrupted\n"
-    assert child.wait(10) == 0
+    assert child.wait(SOON) == 0
 
 
 def test_a_process_ends_with_a_loader_open(tmp_path: Path) -> None:

@@ -58,6 +58,18 @@ def be_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "default_policy", lambda: policy)
 
 
+def ours() -> bool:
+    """Whether a thread of a loader's runs."""
+    return any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate())
+
+
+def they_end() -> None:
+    until = time.monotonic() + SOON
+    while ours():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
 def after(seconds: float) -> Callable[[], bool]:
     until = time.monotonic() + seconds
     return lambda: time.monotonic() >= until
@@ -82,8 +94,8 @@ def test_no_thread_of_ours_is_left_when_s3_hangs(spec: LoaderSpec, patient: Faul
     for _ in range(3):
         with soon(), Loader(spec):
             time.sleep(0.2)
-            assert any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate())
-        assert not any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate())
+            assert ours()
+        assert not ours()
 
 
 def test_a_loader_that_is_refused_leaves_no_thread(spec: LoaderSpec, proxy: FaultProxy) -> None:
@@ -92,7 +104,7 @@ def test_a_loader_that_is_refused_leaves_no_thread(spec: LoaderSpec, proxy: Faul
     for options in ({"world": 1_000_000}, {"cursor": cursor}, {"cursor": {}}):
         with pytest.raises(SexpError):
             Loader(spec, **options)  # type: ignore[arg-type]
-        assert not any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate())
+        assert not ours()
 
 
 def test_a_restore_leaves_a_hang_behind(spec: LoaderSpec, patient: FaultProxy) -> None:
@@ -146,10 +158,7 @@ def test_who_has_no_connection_yet_asks_nothing_any_more(spec: LoaderSpec, patie
     with interrupted(after(0.3)):
         Loader(spec)
     free.set()
-    until = time.monotonic() + SOON
-    while any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate()):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    they_end()
     assert not patient.requests
 
 
@@ -162,10 +171,7 @@ def test_ctrl_c_while_s3_hangs(spec: LoaderSpec, patient: FaultProxy, where: str
     with interrupted(after(0.5)), Loader(spec) as loader:
         loader.next()
     # On a busy machine one may have been caught while it made its client: it sees by itself that nobody waits.
-    until = time.monotonic() + SOON
-    while any(t.name.startswith("sexpgpu-s3") for t in threading.enumerate()):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    they_end()
 
 
 def child(spec: LoaderSpec, code: str) -> subprocess.Popen[str]:
